@@ -1,0 +1,6 @@
+export * from './clusterModel.js';
+export type { CardVerdict, HostVerdict } from './explanation.js';
+export type { CardMisfit, HostMisfit } from './filter.js';
+export * from './host.js';
+export { CapacityError, type CardUsage, type HostUsage } from './hostUsage.js';
+export * from './request.js';
