@@ -1,0 +1,10 @@
+export * from './action.js';
+export * as bssopenapi from './generated/bssopenapi.js';
+export * as ecs from './generated/ecs.js';
+export * as ess from './generated/ess.js';
+export * as location from './generated/location.js';
+export * as ram from './generated/ram.js';
+export * as sts from './generated/sts.js';
+export * as vpc from './generated/vpc.js';
+export { productVersions } from './products.js';
+export { findAction, listActions } from './tables.js';
