@@ -1,0 +1,117 @@
+import ipaddr from 'ipaddr.js';
+
+/** An IPv4 range: first and last address as 32-bit numbers, both included. */
+export interface Ipv4Range {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The number of an IPv4 address. Throws on anything but four decimal parts. */
+export function parseIpv4(text: string): number {
+  if (!ipaddr.IPv4.isValidFourPartDecimal(text)) throw new Error(`not an IPv4 address: ${text}`);
+  return ipaddr.IPv4.parse(text).octets.reduce((number, octet) => number * 256 + octet, 0);
+}
+
+export function formatIpv4(number: number): string {
+  return [24, 16, 8, 0].map((shift) => (number >>> shift) & 255).join('.');
+}
+
+/**
+ * The addresses of an IPv4 CIDR (or of a single address). Bits below the mask are ignored. `undefined` for
+ * IPv6. Throws on anything else.
+ */
+export function findIpv4Range(cidr: string): Ipv4Range | undefined {
+  if (cidr.includes(':')) {
+    if (cidr.includes('/')) ipaddr.IPv6.parseCIDR(cidr);
+    else ipaddr.IPv6.parse(cidr);
+    return undefined;
+  }
+  const [address = '', length = '32', ...rest] = cidr.split('/');
+  const bits = Number(length);
+  if (rest.length > 0 || !/^\d{1,2}$/.test(length) || bits > 32) throw new Error(`not a CIDR: ${cidr}`);
+  const size = 2 ** (32 - bits);
+  const first = Math.floor(parseIpv4(address) / size) * size;
+  return { first, last: first + size - 1 };
+}
+
+/** The addresses of an IPv4 CIDR. Throws on anything else. */
+export function parseIpv4Cidr(cidr: string): Ipv4Range {
+  const range = findIpv4Range(cidr);
+  if (range === undefined) throw new Error(`not an IPv4 CIDR: ${cidr}`);
+  return range;
+}
+
+/** The length of the mask of a CIDR. */
+export function prefixLength(cidr: string): number {
+  const { first, last } = parseIpv4Cidr(cidr);
+  return 32 - Math.log2(last - first + 1);
+}
+
+/** The same CIDR without bits below the mask, in its shortest usual spelling (always with the mask). */
+export function normalizeCidr(cidr: string): string {
+  return `${formatIpv4(parseIpv4Cidr(cidr).first)}/${prefixLength(cidr)}`;
+}
+
+export function rangeContains(range: Ipv4Range, address: number): boolean {
+  return address >= range.first && address <= range.last;
+}
+
+/** Whether all of `inner` lies in `outer`. */
+export function cidrContains(outer: string, inner: string): boolean {
+  const outerRange = parseIpv4Cidr(outer);
+  const innerRange = parseIpv4Cidr(inner);
+  return innerRange.first >= outerRange.first && innerRange.last <= outerRange.last;
+}
+
+export function cidrsOverlap(one: string, other: string): boolean {
+  return intersectCidrs(one, other) !== undefined;
+}
+
+/** What two CIDRs have in common: the narrower of them, or nothing. */
+export function intersectCidrs(one: string, other: string): string | undefined {
+  if (cidrContains(one, other)) return normalizeCidr(other);
+  return cidrContains(other, one) ? normalizeCidr(one) : undefined;
+}
+
+/** The ranges in order, with overlapping and touching ones joined. */
+export function mergeRanges(ranges: readonly Ipv4Range[]): Ipv4Range[] {
+  const merged: Ipv4Range[] = [];
+  for (const range of [...ranges].sort((a, b) => a.first - b.first)) {
+    const previous = merged.at(-1);
+    if (previous !== undefined && range.first <= previous.last + 1) {
+      merged[merged.length - 1] = { first: previous.first, last: Math.max(previous.last, range.last) };
+    } else {
+      merged.push(range);
+    }
+  }
+  return merged;
+}
+
+/** The ranges without the addresses of `removed`. */
+export function subtractRanges(ranges: readonly Ipv4Range[], removed: readonly Ipv4Range[]): Ipv4Range[] {
+  const holes = mergeRanges(removed);
+  return mergeRanges(ranges).flatMap((range) => {
+    const left: Ipv4Range[] = [];
+    let first = range.first;
+    for (const hole of holes) {
+      if (hole.last < first || hole.first > range.last) continue;
+      if (hole.first > first) left.push({ first, last: hole.first - 1 });
+      first = hole.last + 1;
+    }
+    if (first <= range.last) left.push({ first, last: range.last });
+    return left;
+  });
+}
+
+/** The fewest CIDRs that cover exactly the range, in order. */
+export function rangeToCidrs(range: Ipv4Range): string[] {
+  const cidrs: string[] = [];
+  let first = range.first;
+  while (first <= range.last) {
+    let size = 1;
+    while (size < 2 ** 32 && first % (size * 2) === 0 && first + size * 2 - 1 <= range.last) size *= 2;
+    cidrs.push(`${formatIpv4(first)}/${32 - Math.log2(size)}`);
+    first += size;
+  }
+  return cidrs;
+}
