@@ -7,10 +7,13 @@ import { SdkModels } from './sdk-models.mjs';
  * @typedef {import('../src/action.js').Field} Field
  */
 
-/** Products in the order of the exports; those without `sdk` take their whole shape from the facts. */
+/**
+ * All products. Those without `sdk` take their whole shape from the facts. RAM's and STS's SDKs do not say
+ * which parameters are required, so their silence means nothing.
+ */
 export const products = [
-  { name: 'ecs', sdk: '@alicloud/ecs20140526' },
-  { name: 'vpc', sdk: '@alicloud/vpc20160428' },
+  { name: 'ecs', sdk: '@alicloud/ecs20140526', sdkStatesRequired: true },
+  { name: 'vpc', sdk: '@alicloud/vpc20160428', sdkStatesRequired: true },
   { name: 'ram', sdk: '@alicloud/ram20150501' },
   { name: 'sts', sdk: '@alicloud/sts20150401' },
   { name: 'ess' },
@@ -18,11 +21,13 @@ export const products = [
   { name: 'bssopenapi' },
 ];
 
-/**
- * Strings that hold a JSON list on the wire although neither the SDK's nor the description's example shows
- * it.
- */
-const furtherJsonLists = {};
+/** Strings that hold a list although no example of the SDK or the description shows it. */
+const furtherLists = {
+  'ecs.RenewDedicatedHosts': { DedicatedHostIds: 'json' },
+  'ecs.DescribeDedicatedHostAutoRenew': { DedicatedHostIds: 'comma' },
+  'ecs.ModifyDedicatedHostAutoRenewAttribute': { DedicatedHostIds: 'comma' },
+  'ecs.DescribeTasks': { TaskIds: 'comma' },
+};
 
 /** The number type by name, for SDK numbers that the published description does not know. */
 function guessNumberType(path) {
@@ -39,11 +44,11 @@ function guessNumberType(path) {
 export function actionTablesOf(product) {
   const facts = readFacts(product.name);
   if (product.sdk === undefined) {
-    return new Map(Object.entries(facts).map(([action, own]) => [action, tableFromFacts(own)]));
+    return new Map([...facts].map(([action, own]) => [action, tableFromFacts(own)]));
   }
   const sdk = new SdkModels(product.sdk);
   return new Map(
-    sdk.actions().map((action) => [action, tableFromSdk(sdk, action, facts[action], product.name)]),
+    sdk.actions().map((action) => [action, tableFromSdk(sdk, action, facts.get(action), product)]),
   );
 }
 
@@ -56,13 +61,17 @@ function tableFromFacts(facts) {
   };
 }
 
-function tableFromSdk(sdk, action, known, productName) {
-  const facts = known ?? noFacts;
-  const rules = rulesFor(sdk.notes(action), facts, known !== undefined);
-  for (const path of furtherJsonLists[`${productName}.${action}`] ?? [])
-    rules[path] = { ...rules[path], style: 'json' };
+function tableFromSdk(sdk, action, described, product) {
+  const facts = described ?? noFacts;
+  const notes = sdk.notes(action);
+  if (!product.sdkStatesRequired) notes.optional.clear();
+  const rules = rulesFor(notes, facts, described !== undefined);
+  for (const [path, style] of Object.entries(furtherLists[`${product.name}.${action}`] ?? {})) {
+    rules[path] = { ...rules[path], style };
+  }
   return {
     methods: facts.methods,
+    ...(sdk.isAnonymous(action) ? { anonymous: true } : {}),
     request: sdk.request(action).map((field) => applyRules(field, '', rules)),
     response: sdk.response(action).map((field) => applyFormats(field, '', facts.responseFormats ?? {})),
     errors: statusByCode(facts.errors),
@@ -70,11 +79,16 @@ function tableFromSdk(sdk, action, known, productName) {
 }
 
 /**
- * The published description's rules, with the newer SDK's notes: a JSON list of either is one; where the
- * description does not know the action, the SDK alone says what is required.
+ * The published description's rules, brought up to date by the newer SDK's notes: what the SDK documents as
+ * optional is not required, a JSON list of either is one, and where the description does not know the action
+ * the SDK alone says what is required.
  */
 function rulesFor(notes, facts, isDescribed) {
-  const rules = { ...facts.parameters };
+  const rules = {};
+  for (const [path, rule] of Object.entries(facts.parameters)) {
+    const { required, ...others } = rule;
+    rules[path] = required && !notes.optional.has(path) ? rule : others;
+  }
   for (const path of notes.jsonLists) rules[path] = { ...rules[path], style: 'json' };
   if (!isDescribed) for (const path of notes.required) rules[path] = { ...rules[path], required: true };
   return rules;
@@ -103,7 +117,9 @@ function applyRulesToShape(shape, path, rules) {
   const rule = rules[path] ?? {};
   switch (shape.type) {
     case 'string':
-      return rule.style === 'json' ? { type: 'array', item: { type: 'string' }, style: 'json' } : shape;
+      return rule.style === undefined
+        ? shape
+        : { type: 'array', item: { type: 'string' }, style: rule.style };
     case 'integer':
       return { type: rule.format ?? guessNumberType(path) };
     case 'array':

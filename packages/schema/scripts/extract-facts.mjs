@@ -7,19 +7,23 @@
  *
  * ESS has no SDK models on npm, so for it the whole shape of requests and responses is kept.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeFacts } from './facts.mjs';
 import { keyOf } from './keys.mjs';
-import { factsPath } from './paths.mjs';
 
 /** @typedef {import('./facts.mjs').ActionFacts} ActionFacts */
 
+/**
+ * RAM and STS state only in `docRequired` what is required. They do so for `UpdateUser`'s new name too, but
+ * clients change a comment without renaming.
+ */
 const products = [
-  { name: 'ecs', shapes: false },
-  { name: 'vpc', shapes: false },
-  { name: 'ram', shapes: false },
-  { name: 'sts', shapes: false },
-  { name: 'ess', shapes: true },
+  { name: 'ecs', requiredBy: ['required'] },
+  { name: 'vpc', requiredBy: ['required'] },
+  { name: 'ram', requiredBy: ['required', 'docRequired'], notRequired: ['NewUserName'] },
+  { name: 'sts', requiredBy: ['required', 'docRequired'] },
+  { name: 'ess', requiredBy: ['required'], withShapes: true },
 ];
 
 /** `Filter.1.Key` and `DataDisk` with items `Size` both become paths like `Filter[].Key`. */
@@ -27,24 +31,23 @@ const normalisePath = (name) => name.replace(/\.\d+(?=\.|$)/g, '[]');
 
 const numberFormats = { int64: 'long', float: 'float', double: 'float' };
 
-function* walk(path, schema, parameter) {
-  yield { path, schema, parameter };
+function* walk(path, schema) {
+  yield { path, schema };
   if (schema.items) yield* walk(`${path}[]`, schema.items);
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     yield* walk(path === '' ? name : `${path}.${name}`, property);
   }
 }
 
-function ruleOf(schema, parameter) {
+function ruleOf(schema, isRequired) {
   const rule = {};
-  if (schema.required === true) rule.required = true;
+  if (isRequired) rule.required = true;
   if (schema.minimum !== undefined) rule.minimum = Number(schema.minimum);
   if (schema.maximum !== undefined) rule.maximum = Number(schema.maximum);
   if (schema.type === 'array' && schema.maxItems !== undefined) rule.maxItems = schema.maxItems;
   if (schema.type === 'string' && schema.enum?.length > 0) rule.enum = schema.enum;
   const format = numberFormats[schema.format];
   if (format !== undefined) rule.format = format;
-  if (parameter?.style === 'json' || parameter?.style === 'simple') rule.style = parameter.style;
   if (holdsJsonList(schema)) rule.style = 'json';
   return rule;
 }
@@ -54,13 +57,15 @@ function holdsJsonList(schema) {
   return schema.type === 'string' && /^\[\s*["“]/.test(String(schema.example ?? '').trim());
 }
 
-function rulesOf(description) {
+function rulesOf(description, product) {
   const rules = {};
   for (const parameter of description.parameters) {
-    for (const { path, schema, parameter: own } of walk(parameter.name, parameter.schema, parameter)) {
+    for (const { path, schema } of walk(parameter.name, parameter.schema)) {
       // An item of a list of strings may carry the example of the whole list.
       if (path.endsWith('[]') && schema.type === 'string') continue;
-      const rule = ruleOf(schema, own);
+      const isRequired =
+        product.requiredBy.some((flag) => schema[flag] === true) && !product.notRequired?.includes(path);
+      const rule = ruleOf(schema, isRequired);
       if (Object.keys(rule).length > 0) rules[normalisePath(path)] = rule;
     }
   }
@@ -96,7 +101,7 @@ function shapeOf(schema, style) {
     case 'array':
       return { type: 'array', item: shapeOf(schema.items ?? { type: 'string' }, 'repeat'), style };
     case 'object':
-      if (!schema.properties) return { type: 'any' };
+      if (!schema.properties) return { type: 'any', ...(style === 'json' ? { style } : {}) };
       return {
         type: 'object',
         fields: Object.entries(schema.properties).map(([wire, property]) =>
@@ -147,11 +152,11 @@ function requestShapeOf(description) {
 }
 
 /** @returns {ActionFacts} */
-function factsOf(description, withShapes) {
+function factsOf(description, product) {
   const methods = description.methods.map((method) => method.toUpperCase()).sort();
   /** @type {ActionFacts} */
-  const facts = { methods, parameters: rulesOf(description), errors: errorsOf(description) };
-  if (withShapes) {
+  const facts = { methods, parameters: rulesOf(description, product), errors: errorsOf(description) };
+  if (product.withShapes) {
     facts.request = requestShapeOf(description);
     facts.response = shapeOf(responseSchemaOf(description)).fields.filter(
       (field) => field.wire !== 'RequestId',
@@ -167,12 +172,9 @@ if (directory === undefined) {
   process.stderr.write('usage: extract-facts.mjs <directory with ecs.json, vpc.json, ...>\n');
   process.exit(2);
 }
-for (const { name, shapes } of products) {
-  const published = JSON.parse(readFileSync(join(directory, `${name}.json`), 'utf8'));
-  const lines = Object.entries(published.apis)
-    .sort(([left], [right]) => (left < right ? -1 : 1))
-    .map(
-      ([action, description]) => `${JSON.stringify(action)}:${JSON.stringify(factsOf(description, shapes))}`,
-    );
-  writeFileSync(factsPath(name), `{\n${lines.join(',\n')}\n}\n`);
+for (const product of products) {
+  const published = JSON.parse(readFileSync(join(directory, `${product.name}.json`), 'utf8'));
+  const actions = Object.keys(published.apis).sort();
+  const facts = new Map(actions.map((action) => [action, factsOf(published.apis[action], product)]));
+  writeFacts(product.name, facts);
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { factsPath } from './paths.mjs';
 
 /**
@@ -11,7 +11,7 @@ import { factsPath } from './paths.mjs';
  * @property {number} [maxItems]
  * @property {string[]} [enum]
  * @property {'long' | 'float'} [format]
- * @property {'json' | 'simple'} [style]
+ * @property {'json' | 'comma'} [style] Of a list that is not a repeat list, even if the SDK says string.
  *
  * @typedef {object} ActionFacts
  * @property {('GET' | 'POST')[]} methods
@@ -22,8 +22,31 @@ import { factsPath } from './paths.mjs';
  * @property {Field[]} [response]
  */
 
-/** @returns {Record<string, ActionFacts>} */
-export const readFacts = (product) => JSON.parse(readFileSync(factsPath(product), 'utf8'));
+/**
+ * One line an action: name, tab, facts as JSON.
+ *
+ * @param {string} product
+ * @returns {Map<string, ActionFacts>}
+ */
+export function readFacts(product) {
+  const lines = readFileSync(factsPath(product), 'utf8').trimEnd().split('\n');
+  return new Map(
+    lines.map((line) => {
+      const [action, facts] = line.split('\t');
+      return [action, JSON.parse(facts)];
+    }),
+  );
+}
+
+/**
+ * @param {string} product
+ * @param {Map<string, ActionFacts>} facts
+ */
+export function writeFacts(product, facts) {
+  const lines = [...facts].map(([action, own]) => `${action}\t${JSON.stringify(own)}\n`);
+  writeFileSync(factsPath(product), lines.join(''));
+}
 
 /** Facts of an action that the published description does not know, because the SDK is newer. */
-export const noFacts = /** @type {ActionFacts} */ ({ methods: ['GET', 'POST'], parameters: {}, errors: {} });
+/** @type {ActionFacts} */
+export const noFacts = { methods: ['GET', 'POST'], parameters: {}, errors: {} };

@@ -33,9 +33,10 @@ function renderInterface(name, fields, interfaces) {
     const key = /^[A-Za-z_$][\w$]*$/.test(field.key) ? field.key : JSON.stringify(field.key);
     return field.required ? `  ${key}: ${type};\n` : `  ${key}?: ${type} | undefined;\n`;
   });
+  // An empty interface would accept any object.
   interfaces[index] =
     fields.length === 0
-      ? `export interface ${name} {}\n`
+      ? `export type ${name} = Record<string, never>;\n`
       : `export interface ${name} {\n${lines.join('')}}\n`;
 }
 

@@ -7,7 +7,8 @@ const require = createRequire(import.meta.url);
 
 /**
  * @typedef {object} SdkNotes What the comments of the SDK's declarations tell of a request's fields, by path.
- * @property {Set<string>} required
+ * @property {Set<string>} required Stated without a condition.
+ * @property {Set<string>} optional Documented, and nowhere called required.
  * @property {Set<string>} jsonLists Strings whose example is a JSON list.
  */
 
@@ -16,12 +17,15 @@ export class SdkModels {
   #models;
   #comments;
   #styles;
+  #anonymousActions;
 
   constructor(packageName) {
     const entry = require.resolve(packageName);
     this.#models = require(packageName);
     this.#comments = readComments(join(dirname(entry), 'models'));
-    this.#styles = readShrinkStyles(readFileSync(entry, 'utf8'));
+    const client = readFileSync(entry, 'utf8');
+    this.#styles = readShrinkStyles(client);
+    this.#anonymousActions = new Set([...client.matchAll(anonymousCall)].map(([, action]) => action));
   }
 
   /** @returns {string[]} */
@@ -38,19 +42,26 @@ export class SdkModels {
     return model === undefined ? [] : fieldsOf(model, this.#styles.get(action));
   }
 
+  /** True for an action that the client sends without a signature. */
+  isAnonymous(action) {
+    return this.#anonymousActions.has(action);
+  }
+
   response(action) {
     return fieldsOf(this.#models[`${action}ResponseBody`]).filter((field) => field.wire !== 'RequestId');
   }
 
   /** @returns {SdkNotes} */
   notes(action) {
-    const notes = { required: new Set(), jsonLists: new Set() };
+    const notes = { required: new Set(), optional: new Set(), jsonLists: new Set() };
     const model = this.#models[`${action}Request`];
     if (model === undefined) return notes;
     collectNotes(model, this.#comments, '', notes);
     return notes;
   }
 }
+
+const anonymousCall = /action: "(\w+)",(?:\s*\w+: "[^"]*",)*\s*authType: "Anonymous"/g;
 
 /** Action to parameter to style (`json`, `simple`), from the client's own serialisation calls. */
 function readShrinkStyles(clientSource) {
@@ -83,14 +94,16 @@ function shapeOf(type, style) {
   }
   if (typeof type === 'string') {
     if (type === 'string' || type === 'boolean') return { type };
-    return { type: type === 'number' ? 'integer' : 'any' };
+    return type === 'number' ? { type: 'integer' } : anyOf(style);
   }
   if (type.type === 'array') {
     const listStyle = { json: 'json', simple: 'comma' }[style] ?? 'repeat';
     return { type: 'array', item: shapeOf(type.itemType), style: listStyle };
   }
-  return { type: 'any' };
+  return anyOf(style);
 }
+
+const anyOf = (style) => ({ type: 'any', ...(style === 'json' ? { style } : {}) });
 
 /** Class to field to comment, for all request models of a package. */
 function readComments(directory) {
@@ -99,7 +112,7 @@ function readComments(directory) {
     const declarations = readFileSync(join(directory, file), 'utf8');
     for (const part of declarations.split('export declare class ').slice(1)) {
       const fields = new Map();
-      for (const [, comment, key] of part.matchAll(/\/\*\*((?:(?!\*\/)[^])*)\*\/\s*(\w+)\?: /g)) {
+      for (const [, comment, key] of part.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(\w+)\?: /g)) {
         fields.set(key, comment);
       }
       comments.set(/^\w+/.exec(part)[0], fields);
@@ -112,12 +125,12 @@ function collectNotes(model, comments, prefix, notes) {
   const types = model.types();
   for (const [key, wire] of Object.entries(model.names())) {
     const comment = comments.get(model.name)?.get(key) ?? '';
-    const isList = types[key].type === 'array';
-    const path = `${prefix}${wire}${isList ? '[]' : ''}`;
-    if (/^\s*\* This parameter is required\.$/m.test(comment))
-      notes.required.add(isList ? path.slice(0, -2) : path);
+    const path = `${prefix}${wire}`;
+    if (/^\s*\* This parameter is required\.$/m.test(comment)) notes.required.add(path);
+    else if (comment.includes('@remarks') && !/is required/i.test(comment)) notes.optional.add(path);
     if (types[key] === 'string' && /@example\s+\*\s*\[\s*["“]/.test(comment)) notes.jsonLists.add(path);
+    const isList = types[key].type === 'array';
     const inner = isList ? types[key].itemType : types[key];
-    if (typeof inner === 'function') collectNotes(inner, comments, `${path}.`, notes);
+    if (typeof inner === 'function') collectNotes(inner, comments, isList ? `${path}[].` : `${path}.`, notes);
   }
 }

@@ -23,14 +23,16 @@ export interface FieldRules {
 
 export type FieldShape =
   | { readonly type: ScalarType }
-  /** A free map or value whose inside the metadata does not describe. */
-  | { readonly type: 'any' }
+  /** A free map or value whose inside the metadata does not describe; in requests it is a JSON text. */
+  | { readonly type: 'any'; readonly style?: 'json' }
   | { readonly type: 'object'; readonly fields: readonly Field[]; readonly style?: 'json' }
   | { readonly type: 'array'; readonly item: FieldShape; readonly style: ListStyle };
 
 /** The whole description of an action, read from the compact tables on first use. */
 export interface ActionTable {
   readonly methods: readonly ('GET' | 'POST')[];
+  /** Called without a signature: the request itself carries a token of another identity provider. */
+  readonly anonymous?: true;
   readonly request: readonly Field[];
   readonly response: readonly Field[];
   /** Documented error codes with their HTTP status. */

@@ -6,5 +6,5 @@ export * as location from './generated/location.js';
 export * as ram from './generated/ram.js';
 export * as sts from './generated/sts.js';
 export * as vpc from './generated/vpc.js';
-export { productVersions } from './products.js';
+export { productNames, productVersions } from './products.js';
 export { findAction, listActions } from './tables.js';

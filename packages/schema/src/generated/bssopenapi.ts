@@ -5,8 +5,55 @@ import { referencesOf } from '../tables.js';
 
 const reference = referencesOf('bssopenapi');
 
-export interface QueryAvailableInstancesRequest {}
+export interface QueryAvailableInstancesRequest {
+  region?: string | undefined;
+  ownerId?: number | undefined;
+  pageNum?: number | undefined;
+  pageSize?: number | undefined;
+  productCode?: string | undefined;
+  productType?: string | undefined;
+  subscriptionType?: string | undefined;
+  instanceIDs?: string | undefined;
+  createTimeStart?: string | undefined;
+  createTimeEnd?: string | undefined;
+  endTimeStart?: string | undefined;
+  endTimeEnd?: string | undefined;
+  renewStatus?: string | undefined;
+}
 
-export interface QueryAvailableInstancesResponse {}
+export interface QueryAvailableInstancesResponse {
+  code?: string | undefined;
+  message?: string | undefined;
+  success?: boolean | undefined;
+  data?: QueryAvailableInstancesResponseData | undefined;
+}
+
+export interface QueryAvailableInstancesResponseData {
+  pageNum?: number | undefined;
+  pageSize?: number | undefined;
+  totalCount?: number | undefined;
+  instanceList?: QueryAvailableInstancesResponseDataInstanceList[] | undefined;
+}
+
+export interface QueryAvailableInstancesResponseDataInstanceList {
+  ownerId?: number | undefined;
+  sellerId?: number | undefined;
+  seller?: string | undefined;
+  productCode?: string | undefined;
+  productType?: string | undefined;
+  subscriptionType?: string | undefined;
+  instanceID?: string | undefined;
+  region?: string | undefined;
+  createTime?: string | undefined;
+  endTime?: string | undefined;
+  stopTime?: string | undefined;
+  releaseTime?: string | undefined;
+  expectedReleaseTime?: string | undefined;
+  status?: string | undefined;
+  subStatus?: string | undefined;
+  renewStatus?: string | undefined;
+  renewalDuration?: number | undefined;
+  renewalDurationUnit?: string | undefined;
+}
 
 export const QueryAvailableInstances: ActionSchema<QueryAvailableInstancesRequest, QueryAvailableInstancesResponse> = reference('QueryAvailableInstances');

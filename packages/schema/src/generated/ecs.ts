@@ -15,7 +15,7 @@ export interface AcceptInquiredSystemEventRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface AcceptInquiredSystemEventResponse {}
+export type AcceptInquiredSystemEventResponse = Record<string, never>;
 
 export const AcceptInquiredSystemEvent: ActionSchema<AcceptInquiredSystemEventRequest, AcceptInquiredSystemEventResponse> = reference('AcceptInquiredSystemEvent');
 
@@ -27,7 +27,7 @@ export interface ActivateRouterInterfaceRequest {
   routerInterfaceId: string;
 }
 
-export interface ActivateRouterInterfaceResponse {}
+export type ActivateRouterInterfaceResponse = Record<string, never>;
 
 export const ActivateRouterInterface: ActionSchema<ActivateRouterInterfaceRequest, ActivateRouterInterfaceResponse> = reference('ActivateRouterInterface');
 
@@ -42,7 +42,7 @@ export interface AddBandwidthPackageIpsRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface AddBandwidthPackageIpsResponse {}
+export type AddBandwidthPackageIpsResponse = Record<string, never>;
 
 export const AddBandwidthPackageIps: ActionSchema<AddBandwidthPackageIpsRequest, AddBandwidthPackageIpsResponse> = reference('AddBandwidthPackageIps');
 
@@ -61,7 +61,7 @@ export interface AddTagsRequestTag {
   value?: string | undefined;
 }
 
-export interface AddTagsResponse {}
+export type AddTagsResponse = Record<string, never>;
 
 export const AddTags: ActionSchema<AddTagsRequest, AddTagsResponse> = reference('AddTags');
 
@@ -159,7 +159,7 @@ export interface ApplyAutoSnapshotPolicyRequest {
   regionId: string;
 }
 
-export interface ApplyAutoSnapshotPolicyResponse {}
+export type ApplyAutoSnapshotPolicyResponse = Record<string, never>;
 
 export const ApplyAutoSnapshotPolicy: ActionSchema<ApplyAutoSnapshotPolicyRequest, ApplyAutoSnapshotPolicyResponse> = reference('ApplyAutoSnapshotPolicy');
 
@@ -238,7 +238,7 @@ export interface AssociateEipAddressRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface AssociateEipAddressResponse {}
+export type AssociateEipAddressResponse = Record<string, never>;
 
 export const AssociateEipAddress: ActionSchema<AssociateEipAddressRequest, AssociateEipAddressResponse> = reference('AssociateEipAddress');
 
@@ -253,7 +253,7 @@ export interface AssociateHaVipRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface AssociateHaVipResponse {}
+export type AssociateHaVipResponse = Record<string, never>;
 
 export const AssociateHaVip: ActionSchema<AssociateHaVipRequest, AssociateHaVipResponse> = reference('AssociateHaVip');
 
@@ -266,7 +266,7 @@ export interface AttachClassicLinkVpcRequest {
   vpcId: string;
 }
 
-export interface AttachClassicLinkVpcResponse {}
+export type AttachClassicLinkVpcResponse = Record<string, never>;
 
 export const AttachClassicLinkVpc: ActionSchema<AttachClassicLinkVpcRequest, AttachClassicLinkVpcResponse> = reference('AttachClassicLinkVpc');
 
@@ -285,7 +285,7 @@ export interface AttachDiskRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface AttachDiskResponse {}
+export type AttachDiskResponse = Record<string, never>;
 
 export const AttachDisk: ActionSchema<AttachDiskRequest, AttachDiskResponse> = reference('AttachDisk');
 
@@ -361,7 +361,7 @@ export interface AttachNetworkInterfaceRequest {
   waitForNetworkConfigurationReady?: boolean | undefined;
 }
 
-export interface AttachNetworkInterfaceResponse {}
+export type AttachNetworkInterfaceResponse = Record<string, never>;
 
 export const AttachNetworkInterface: ActionSchema<AttachNetworkInterfaceRequest, AttachNetworkInterfaceResponse> = reference('AttachNetworkInterface');
 
@@ -410,7 +410,7 @@ export interface AuthorizeSecurityGroupRequestPermissions {
   sourcePrefixListId?: string | undefined;
 }
 
-export interface AuthorizeSecurityGroupResponse {}
+export type AuthorizeSecurityGroupResponse = Record<string, never>;
 
 export const AuthorizeSecurityGroup: ActionSchema<AuthorizeSecurityGroupRequest, AuthorizeSecurityGroupResponse> = reference('AuthorizeSecurityGroup');
 
@@ -459,7 +459,7 @@ export interface AuthorizeSecurityGroupEgressRequestPermissions {
   sourcePortRange?: string | undefined;
 }
 
-export interface AuthorizeSecurityGroupEgressResponse {}
+export type AuthorizeSecurityGroupEgressResponse = Record<string, never>;
 
 export const AuthorizeSecurityGroupEgress: ActionSchema<AuthorizeSecurityGroupEgressRequest, AuthorizeSecurityGroupEgressResponse> = reference('AuthorizeSecurityGroupEgress');
 
@@ -472,7 +472,7 @@ export interface CancelAutoSnapshotPolicyRequest {
   regionId: string;
 }
 
-export interface CancelAutoSnapshotPolicyResponse {}
+export type CancelAutoSnapshotPolicyResponse = Record<string, never>;
 
 export const CancelAutoSnapshotPolicy: ActionSchema<CancelAutoSnapshotPolicyRequest, CancelAutoSnapshotPolicyResponse> = reference('CancelAutoSnapshotPolicy');
 
@@ -485,7 +485,7 @@ export interface CancelCopyImageRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface CancelCopyImageResponse {}
+export type CancelCopyImageResponse = Record<string, never>;
 
 export const CancelCopyImage: ActionSchema<CancelCopyImageRequest, CancelCopyImageResponse> = reference('CancelCopyImage');
 
@@ -504,7 +504,7 @@ export interface CancelImagePipelineExecutionRequestTemplateTag {
   value?: string | undefined;
 }
 
-export interface CancelImagePipelineExecutionResponse {}
+export type CancelImagePipelineExecutionResponse = Record<string, never>;
 
 export const CancelImagePipelineExecution: ActionSchema<CancelImagePipelineExecutionRequest, CancelImagePipelineExecutionResponse> = reference('CancelImagePipelineExecution');
 
@@ -519,7 +519,7 @@ export interface CancelPhysicalConnectionRequest {
   userCidr?: string | undefined;
 }
 
-export interface CancelPhysicalConnectionResponse {}
+export type CancelPhysicalConnectionResponse = Record<string, never>;
 
 export const CancelPhysicalConnection: ActionSchema<CancelPhysicalConnectionRequest, CancelPhysicalConnectionResponse> = reference('CancelPhysicalConnection');
 
@@ -532,7 +532,7 @@ export interface CancelSimulatedSystemEventsRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface CancelSimulatedSystemEventsResponse {}
+export type CancelSimulatedSystemEventsResponse = Record<string, never>;
 
 export const CancelSimulatedSystemEvents: ActionSchema<CancelSimulatedSystemEventsRequest, CancelSimulatedSystemEventsResponse> = reference('CancelSimulatedSystemEvents');
 
@@ -544,7 +544,7 @@ export interface CancelTaskRequest {
   taskId: string;
 }
 
-export interface CancelTaskResponse {}
+export type CancelTaskResponse = Record<string, never>;
 
 export const CancelTask: ActionSchema<CancelTaskRequest, CancelTaskResponse> = reference('CancelTask');
 
@@ -594,7 +594,7 @@ export interface ConnectRouterInterfaceRequest {
   routerInterfaceId: string;
 }
 
-export interface ConnectRouterInterfaceResponse {}
+export type ConnectRouterInterfaceResponse = Record<string, never>;
 
 export const ConnectRouterInterface: ActionSchema<ConnectRouterInterfaceRequest, ConnectRouterInterfaceResponse> = reference('ConnectRouterInterface');
 
@@ -606,7 +606,7 @@ export interface ConvertNatPublicIpToEipRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ConvertNatPublicIpToEipResponse {}
+export type ConvertNatPublicIpToEipResponse = Record<string, never>;
 
 export const ConvertNatPublicIpToEip: ActionSchema<ConvertNatPublicIpToEipRequest, ConvertNatPublicIpToEipResponse> = reference('ConvertNatPublicIpToEip');
 
@@ -1344,7 +1344,7 @@ export const CreateImageComponent: ActionSchema<CreateImageComponentRequest, Cre
 export interface CreateImagePipelineRequest {
   addAccount?: number[] | undefined;
   advancedOptions?: CreateImagePipelineRequestAdvancedOptions | undefined;
-  baseImage: string;
+  baseImage?: string | undefined;
   baseImageType: string;
   buildContent?: string | undefined;
   clientToken?: string | undefined;
@@ -2172,7 +2172,7 @@ export interface CreateRouteEntryRequestNextHopList {
   nextHopType?: string | undefined;
 }
 
-export interface CreateRouteEntryResponse {}
+export type CreateRouteEntryResponse = Record<string, never>;
 
 export const CreateRouteEntry: ActionSchema<CreateRouteEntryRequest, CreateRouteEntryResponse> = reference('CreateRouteEntry');
 
@@ -2467,7 +2467,7 @@ export interface DeactivateRouterInterfaceRequest {
   routerInterfaceId: string;
 }
 
-export interface DeactivateRouterInterfaceResponse {}
+export type DeactivateRouterInterfaceResponse = Record<string, never>;
 
 export const DeactivateRouterInterface: ActionSchema<DeactivateRouterInterfaceRequest, DeactivateRouterInterfaceResponse> = reference('DeactivateRouterInterface');
 
@@ -2508,7 +2508,7 @@ export interface DeleteAutoProvisioningGroupRequest {
   terminateInstances?: boolean | undefined;
 }
 
-export interface DeleteAutoProvisioningGroupResponse {}
+export type DeleteAutoProvisioningGroupResponse = Record<string, never>;
 
 export const DeleteAutoProvisioningGroup: ActionSchema<DeleteAutoProvisioningGroupRequest, DeleteAutoProvisioningGroupResponse> = reference('DeleteAutoProvisioningGroup');
 
@@ -2520,7 +2520,7 @@ export interface DeleteAutoSnapshotPolicyRequest {
   regionId: string;
 }
 
-export interface DeleteAutoSnapshotPolicyResponse {}
+export type DeleteAutoSnapshotPolicyResponse = Record<string, never>;
 
 export const DeleteAutoSnapshotPolicy: ActionSchema<DeleteAutoSnapshotPolicyRequest, DeleteAutoSnapshotPolicyResponse> = reference('DeleteAutoSnapshotPolicy');
 
@@ -2533,7 +2533,7 @@ export interface DeleteBandwidthPackageRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteBandwidthPackageResponse {}
+export type DeleteBandwidthPackageResponse = Record<string, never>;
 
 export const DeleteBandwidthPackage: ActionSchema<DeleteBandwidthPackageRequest, DeleteBandwidthPackageResponse> = reference('DeleteBandwidthPackage');
 
@@ -2546,7 +2546,7 @@ export interface DeleteCommandRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteCommandResponse {}
+export type DeleteCommandResponse = Record<string, never>;
 
 export const DeleteCommand: ActionSchema<DeleteCommandRequest, DeleteCommandResponse> = reference('DeleteCommand');
 
@@ -2559,7 +2559,7 @@ export interface DeleteDedicatedHostClusterRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteDedicatedHostClusterResponse {}
+export type DeleteDedicatedHostClusterResponse = Record<string, never>;
 
 export const DeleteDedicatedHostCluster: ActionSchema<DeleteDedicatedHostClusterRequest, DeleteDedicatedHostClusterResponse> = reference('DeleteDedicatedHostCluster');
 
@@ -2572,7 +2572,7 @@ export interface DeleteDeploymentSetRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteDeploymentSetResponse {}
+export type DeleteDeploymentSetResponse = Record<string, never>;
 
 export const DeleteDeploymentSet: ActionSchema<DeleteDeploymentSetRequest, DeleteDeploymentSetResponse> = reference('DeleteDeploymentSet');
 
@@ -2581,7 +2581,7 @@ export interface DeleteDiagnosticMetricSetsRequest {
   regionId: string;
 }
 
-export interface DeleteDiagnosticMetricSetsResponse {}
+export type DeleteDiagnosticMetricSetsResponse = Record<string, never>;
 
 export const DeleteDiagnosticMetricSets: ActionSchema<DeleteDiagnosticMetricSetsRequest, DeleteDiagnosticMetricSetsResponse> = reference('DeleteDiagnosticMetricSets');
 
@@ -2590,7 +2590,7 @@ export interface DeleteDiagnosticReportsRequest {
   reportIds: string[];
 }
 
-export interface DeleteDiagnosticReportsResponse {}
+export type DeleteDiagnosticReportsResponse = Record<string, never>;
 
 export const DeleteDiagnosticReports: ActionSchema<DeleteDiagnosticReportsRequest, DeleteDiagnosticReportsResponse> = reference('DeleteDiagnosticReports');
 
@@ -2602,7 +2602,7 @@ export interface DeleteDiskRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteDiskResponse {}
+export type DeleteDiskResponse = Record<string, never>;
 
 export const DeleteDisk: ActionSchema<DeleteDiskRequest, DeleteDiskResponse> = reference('DeleteDisk');
 
@@ -2616,7 +2616,7 @@ export interface DeleteForwardEntryRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteForwardEntryResponse {}
+export type DeleteForwardEntryResponse = Record<string, never>;
 
 export const DeleteForwardEntry: ActionSchema<DeleteForwardEntryRequest, DeleteForwardEntryResponse> = reference('DeleteForwardEntry');
 
@@ -2630,7 +2630,7 @@ export interface DeleteHaVipRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteHaVipResponse {}
+export type DeleteHaVipResponse = Record<string, never>;
 
 export const DeleteHaVip: ActionSchema<DeleteHaVipRequest, DeleteHaVipResponse> = reference('DeleteHaVip');
 
@@ -2644,7 +2644,7 @@ export interface DeleteHpcClusterRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteHpcClusterResponse {}
+export type DeleteHpcClusterResponse = Record<string, never>;
 
 export const DeleteHpcCluster: ActionSchema<DeleteHpcClusterRequest, DeleteHpcClusterResponse> = reference('DeleteHpcCluster');
 
@@ -2659,7 +2659,7 @@ export interface DeleteImageRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteImageResponse {}
+export type DeleteImageResponse = Record<string, never>;
 
 export const DeleteImage: ActionSchema<DeleteImageRequest, DeleteImageResponse> = reference('DeleteImage');
 
@@ -2672,7 +2672,7 @@ export interface DeleteImageComponentRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteImageComponentResponse {}
+export type DeleteImageComponentResponse = Record<string, never>;
 
 export const DeleteImageComponent: ActionSchema<DeleteImageComponentRequest, DeleteImageComponentResponse> = reference('DeleteImageComponent');
 
@@ -2685,7 +2685,7 @@ export interface DeleteImagePipelineRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteImagePipelineResponse {}
+export type DeleteImagePipelineResponse = Record<string, never>;
 
 export const DeleteImagePipeline: ActionSchema<DeleteImagePipelineRequest, DeleteImagePipelineResponse> = reference('DeleteImagePipeline');
 
@@ -2701,7 +2701,7 @@ export interface DeleteInstanceRequest {
   terminateSubscription?: boolean | undefined;
 }
 
-export interface DeleteInstanceResponse {}
+export type DeleteInstanceResponse = Record<string, never>;
 
 export const DeleteInstance: ActionSchema<DeleteInstanceRequest, DeleteInstanceResponse> = reference('DeleteInstance');
 
@@ -2719,7 +2719,7 @@ export interface DeleteInstancesRequest {
   terminateSubscription?: boolean | undefined;
 }
 
-export interface DeleteInstancesResponse {}
+export type DeleteInstancesResponse = Record<string, never>;
 
 export const DeleteInstances: ActionSchema<DeleteInstancesRequest, DeleteInstancesResponse> = reference('DeleteInstances');
 
@@ -2731,7 +2731,7 @@ export interface DeleteKeyPairsRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteKeyPairsResponse {}
+export type DeleteKeyPairsResponse = Record<string, never>;
 
 export const DeleteKeyPairs: ActionSchema<DeleteKeyPairsRequest, DeleteKeyPairsResponse> = reference('DeleteKeyPairs');
 
@@ -2791,7 +2791,7 @@ export interface DeleteNatGatewayRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteNatGatewayResponse {}
+export type DeleteNatGatewayResponse = Record<string, never>;
 
 export const DeleteNatGateway: ActionSchema<DeleteNatGatewayRequest, DeleteNatGatewayResponse> = reference('DeleteNatGateway');
 
@@ -2804,7 +2804,7 @@ export interface DeleteNetworkInterfaceRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteNetworkInterfaceResponse {}
+export type DeleteNetworkInterfaceResponse = Record<string, never>;
 
 export const DeleteNetworkInterface: ActionSchema<DeleteNetworkInterfaceRequest, DeleteNetworkInterfaceResponse> = reference('DeleteNetworkInterface');
 
@@ -2818,7 +2818,7 @@ export interface DeleteNetworkInterfacePermissionRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteNetworkInterfacePermissionResponse {}
+export type DeleteNetworkInterfacePermissionResponse = Record<string, never>;
 
 export const DeleteNetworkInterfacePermission: ActionSchema<DeleteNetworkInterfacePermissionRequest, DeleteNetworkInterfacePermissionResponse> = reference('DeleteNetworkInterfacePermission');
 
@@ -2832,7 +2832,7 @@ export interface DeletePhysicalConnectionRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeletePhysicalConnectionResponse {}
+export type DeletePhysicalConnectionResponse = Record<string, never>;
 
 export const DeletePhysicalConnection: ActionSchema<DeletePhysicalConnectionRequest, DeletePhysicalConnectionResponse> = reference('DeletePhysicalConnection');
 
@@ -2841,7 +2841,7 @@ export interface DeletePlanMaintenanceWindowRequest {
   regionId: string;
 }
 
-export interface DeletePlanMaintenanceWindowResponse {}
+export type DeletePlanMaintenanceWindowResponse = Record<string, never>;
 
 export const DeletePlanMaintenanceWindow: ActionSchema<DeletePlanMaintenanceWindowRequest, DeletePlanMaintenanceWindowResponse> = reference('DeletePlanMaintenanceWindow');
 
@@ -2854,7 +2854,7 @@ export interface DeletePortRangeListRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeletePortRangeListResponse {}
+export type DeletePortRangeListResponse = Record<string, never>;
 
 export const DeletePortRangeList: ActionSchema<DeletePortRangeListRequest, DeletePortRangeListResponse> = reference('DeletePortRangeList');
 
@@ -2867,7 +2867,7 @@ export interface DeletePrefixListRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeletePrefixListResponse {}
+export type DeletePrefixListResponse = Record<string, never>;
 
 export const DeletePrefixList: ActionSchema<DeletePrefixListRequest, DeletePrefixListResponse> = reference('DeletePrefixList');
 
@@ -2888,7 +2888,7 @@ export interface DeleteRouteEntryRequestNextHopList {
   nextHopType?: string | undefined;
 }
 
-export interface DeleteRouteEntryResponse {}
+export type DeleteRouteEntryResponse = Record<string, never>;
 
 export const DeleteRouteEntry: ActionSchema<DeleteRouteEntryRequest, DeleteRouteEntryResponse> = reference('DeleteRouteEntry');
 
@@ -2903,7 +2903,7 @@ export interface DeleteRouterInterfaceRequest {
   userCidr?: string | undefined;
 }
 
-export interface DeleteRouterInterfaceResponse {}
+export type DeleteRouterInterfaceResponse = Record<string, never>;
 
 export const DeleteRouterInterface: ActionSchema<DeleteRouterInterfaceRequest, DeleteRouterInterfaceResponse> = reference('DeleteRouterInterface');
 
@@ -2916,7 +2916,7 @@ export interface DeleteSecurityGroupRequest {
   securityGroupId: string;
 }
 
-export interface DeleteSecurityGroupResponse {}
+export type DeleteSecurityGroupResponse = Record<string, never>;
 
 export const DeleteSecurityGroup: ActionSchema<DeleteSecurityGroupRequest, DeleteSecurityGroupResponse> = reference('DeleteSecurityGroup');
 
@@ -2929,7 +2929,7 @@ export interface DeleteSnapshotRequest {
   snapshotId: string;
 }
 
-export interface DeleteSnapshotResponse {}
+export type DeleteSnapshotResponse = Record<string, never>;
 
 export const DeleteSnapshot: ActionSchema<DeleteSnapshotRequest, DeleteSnapshotResponse> = reference('DeleteSnapshot');
 
@@ -2978,7 +2978,7 @@ export interface DeleteStorageSetRequest {
   storageSetId: string;
 }
 
-export interface DeleteStorageSetResponse {}
+export type DeleteStorageSetResponse = Record<string, never>;
 
 export const DeleteStorageSet: ActionSchema<DeleteStorageSetRequest, DeleteStorageSetResponse> = reference('DeleteStorageSet');
 
@@ -2991,7 +2991,7 @@ export interface DeleteVSwitchRequest {
   vSwitchId: string;
 }
 
-export interface DeleteVSwitchResponse {}
+export type DeleteVSwitchResponse = Record<string, never>;
 
 export const DeleteVSwitch: ActionSchema<DeleteVSwitchRequest, DeleteVSwitchResponse> = reference('DeleteVSwitch');
 
@@ -3006,7 +3006,7 @@ export interface DeleteVirtualBorderRouterRequest {
   vbrId: string;
 }
 
-export interface DeleteVirtualBorderRouterResponse {}
+export type DeleteVirtualBorderRouterResponse = Record<string, never>;
 
 export const DeleteVirtualBorderRouter: ActionSchema<DeleteVirtualBorderRouterRequest, DeleteVirtualBorderRouterResponse> = reference('DeleteVirtualBorderRouter');
 
@@ -3019,7 +3019,7 @@ export interface DeleteVpcRequest {
   vpcId: string;
 }
 
-export interface DeleteVpcResponse {}
+export type DeleteVpcResponse = Record<string, never>;
 
 export const DeleteVpc: ActionSchema<DeleteVpcRequest, DeleteVpcResponse> = reference('DeleteVpc');
 
@@ -3034,7 +3034,7 @@ export interface DeleteVscRequest {
   vscId: string;
 }
 
-export interface DeleteVscResponse {}
+export type DeleteVscResponse = Record<string, never>;
 
 export const DeleteVsc: ActionSchema<DeleteVscRequest, DeleteVscResponse> = reference('DeleteVsc');
 
@@ -4054,7 +4054,7 @@ export interface DescribeCommandsResponseCommandsCommandTagsTag {
 export const DescribeCommands: ActionSchema<DescribeCommandsRequest, DescribeCommandsResponse> = reference('DescribeCommands');
 
 export interface DescribeDedicatedHostAutoRenewRequest {
-  dedicatedHostIds: string;
+  dedicatedHostIds: string[];
   ownerAccount?: string | undefined;
   ownerId?: number | undefined;
   regionId: string;
@@ -9925,7 +9925,7 @@ export interface DescribeTasksRequest {
   startTime?: string | undefined;
   taskAction?: string | undefined;
   taskGroupId?: string | undefined;
-  taskIds?: string | undefined;
+  taskIds?: string[] | undefined;
   taskStatus?: string | undefined;
 }
 
@@ -10398,7 +10398,7 @@ export interface DetachClassicLinkVpcRequest {
   vpcId: string;
 }
 
-export interface DetachClassicLinkVpcResponse {}
+export type DetachClassicLinkVpcResponse = Record<string, never>;
 
 export const DetachClassicLinkVpc: ActionSchema<DetachClassicLinkVpcRequest, DetachClassicLinkVpcResponse> = reference('DetachClassicLinkVpc');
 
@@ -10412,7 +10412,7 @@ export interface DetachDiskRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DetachDiskResponse {}
+export type DetachDiskResponse = Record<string, never>;
 
 export const DetachDisk: ActionSchema<DetachDiskRequest, DetachDiskResponse> = reference('DetachDisk');
 
@@ -10495,7 +10495,7 @@ export interface DetachNetworkInterfaceRequest {
   trunkNetworkInstanceId?: string | undefined;
 }
 
-export interface DetachNetworkInterfaceResponse {}
+export type DetachNetworkInterfaceResponse = Record<string, never>;
 
 export const DetachNetworkInterface: ActionSchema<DetachNetworkInterfaceRequest, DetachNetworkInterfaceResponse> = reference('DetachNetworkInterface');
 
@@ -10533,7 +10533,7 @@ export interface DisableDiskEncryptionByDefaultRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DisableDiskEncryptionByDefaultResponse {}
+export type DisableDiskEncryptionByDefaultResponse = Record<string, never>;
 
 export const DisableDiskEncryptionByDefault: ActionSchema<DisableDiskEncryptionByDefaultRequest, DisableDiskEncryptionByDefaultResponse> = reference('DisableDiskEncryptionByDefault');
 
@@ -10546,7 +10546,7 @@ export interface DisableNetworkInterfaceQoSRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DisableNetworkInterfaceQoSResponse {}
+export type DisableNetworkInterfaceQoSResponse = Record<string, never>;
 
 export const DisableNetworkInterfaceQoS: ActionSchema<DisableNetworkInterfaceQoSRequest, DisableNetworkInterfaceQoSResponse> = reference('DisableNetworkInterfaceQoS');
 
@@ -10558,7 +10558,7 @@ export interface EnableDiskEncryptionByDefaultRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface EnableDiskEncryptionByDefaultResponse {}
+export type EnableDiskEncryptionByDefaultResponse = Record<string, never>;
 
 export const EnableDiskEncryptionByDefault: ActionSchema<EnableDiskEncryptionByDefaultRequest, EnableDiskEncryptionByDefaultResponse> = reference('EnableDiskEncryptionByDefault');
 
@@ -10580,7 +10580,7 @@ export interface EnableNetworkInterfaceQoSRequestQoS {
   ppsTx?: number | undefined;
 }
 
-export interface EnableNetworkInterfaceQoSResponse {}
+export type EnableNetworkInterfaceQoSResponse = Record<string, never>;
 
 export const EnableNetworkInterfaceQoS: ActionSchema<EnableNetworkInterfaceQoSRequest, EnableNetworkInterfaceQoSResponse> = reference('EnableNetworkInterfaceQoS');
 
@@ -10595,7 +10595,7 @@ export interface EnablePhysicalConnectionRequest {
   userCidr?: string | undefined;
 }
 
-export interface EnablePhysicalConnectionResponse {}
+export type EnablePhysicalConnectionResponse = Record<string, never>;
 
 export const EnablePhysicalConnection: ActionSchema<EnablePhysicalConnectionRequest, EnablePhysicalConnectionResponse> = reference('EnablePhysicalConnection');
 
@@ -10608,7 +10608,7 @@ export interface EndTerminalSessionRequest {
   sessionId: string;
 }
 
-export interface EndTerminalSessionResponse {}
+export type EndTerminalSessionResponse = Record<string, never>;
 
 export const EndTerminalSession: ActionSchema<EndTerminalSessionRequest, EndTerminalSessionResponse> = reference('EndTerminalSession');
 
@@ -10765,7 +10765,7 @@ export interface InstallCloudAssistantRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface InstallCloudAssistantResponse {}
+export type InstallCloudAssistantResponse = Record<string, never>;
 
 export const InstallCloudAssistant: ActionSchema<InstallCloudAssistantRequest, InstallCloudAssistantResponse> = reference('InstallCloudAssistant');
 
@@ -10823,7 +10823,7 @@ export interface JoinResourceGroupRequest {
   resourceType?: string | undefined;
 }
 
-export interface JoinResourceGroupResponse {}
+export type JoinResourceGroupResponse = Record<string, never>;
 
 export const JoinResourceGroup: ActionSchema<JoinResourceGroupRequest, JoinResourceGroupResponse> = reference('JoinResourceGroup');
 
@@ -10838,7 +10838,7 @@ export interface JoinSecurityGroupRequest {
   securityGroupId: string;
 }
 
-export interface JoinSecurityGroupResponse {}
+export type JoinSecurityGroupResponse = Record<string, never>;
 
 export const JoinSecurityGroup: ActionSchema<JoinSecurityGroupRequest, JoinSecurityGroupResponse> = reference('JoinSecurityGroup');
 
@@ -10853,7 +10853,7 @@ export interface LeaveSecurityGroupRequest {
   securityGroupId: string;
 }
 
-export interface LeaveSecurityGroupResponse {}
+export type LeaveSecurityGroupResponse = Record<string, never>;
 
 export const LeaveSecurityGroup: ActionSchema<LeaveSecurityGroupRequest, LeaveSecurityGroupResponse> = reference('LeaveSecurityGroup');
 
@@ -11001,7 +11001,7 @@ export interface ModifyAutoProvisioningGroupRequestLaunchTemplateConfig {
   weightedCapacity?: number | undefined;
 }
 
-export interface ModifyAutoProvisioningGroupResponse {}
+export type ModifyAutoProvisioningGroupResponse = Record<string, never>;
 
 export const ModifyAutoProvisioningGroup: ActionSchema<ModifyAutoProvisioningGroupRequest, ModifyAutoProvisioningGroupResponse> = reference('ModifyAutoProvisioningGroup');
 
@@ -11039,7 +11039,7 @@ export interface ModifyAutoSnapshotPolicyExRequestTargetTags {
   value?: string | undefined;
 }
 
-export interface ModifyAutoSnapshotPolicyExResponse {}
+export type ModifyAutoSnapshotPolicyExResponse = Record<string, never>;
 
 export const ModifyAutoSnapshotPolicyEx: ActionSchema<ModifyAutoSnapshotPolicyExRequest, ModifyAutoSnapshotPolicyExResponse> = reference('ModifyAutoSnapshotPolicyEx');
 
@@ -11053,7 +11053,7 @@ export interface ModifyBandwidthPackageSpecRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyBandwidthPackageSpecResponse {}
+export type ModifyBandwidthPackageSpecResponse = Record<string, never>;
 
 export const ModifyBandwidthPackageSpec: ActionSchema<ModifyBandwidthPackageSpecRequest, ModifyBandwidthPackageSpecResponse> = reference('ModifyBandwidthPackageSpec');
 
@@ -11077,7 +11077,7 @@ export interface ModifyCapacityReservationRequestPrivatePoolOptions {
   name?: string | undefined;
 }
 
-export interface ModifyCapacityReservationResponse {}
+export type ModifyCapacityReservationResponse = Record<string, never>;
 
 export const ModifyCapacityReservation: ActionSchema<ModifyCapacityReservationRequest, ModifyCapacityReservationResponse> = reference('ModifyCapacityReservation');
 
@@ -11131,7 +11131,7 @@ export interface ModifyCloudAssistantSettingsRequestSlsDeliveryConfig {
   projectName?: string | undefined;
 }
 
-export interface ModifyCloudAssistantSettingsResponse {}
+export type ModifyCloudAssistantSettingsResponse = Record<string, never>;
 
 export const ModifyCloudAssistantSettings: ActionSchema<ModifyCloudAssistantSettingsRequest, ModifyCloudAssistantSettingsResponse> = reference('ModifyCloudAssistantSettings');
 
@@ -11150,7 +11150,7 @@ export interface ModifyCommandRequest {
   workingDir?: string | undefined;
 }
 
-export interface ModifyCommandResponse {}
+export type ModifyCommandResponse = Record<string, never>;
 
 export const ModifyCommand: ActionSchema<ModifyCommandRequest, ModifyCommandResponse> = reference('ModifyCommand');
 
@@ -11175,7 +11175,7 @@ export interface ModifyDedicatedHostAttributeRequestNetworkAttributes {
   udpTimeout?: number | undefined;
 }
 
-export interface ModifyDedicatedHostAttributeResponse {}
+export type ModifyDedicatedHostAttributeResponse = Record<string, never>;
 
 export const ModifyDedicatedHostAttribute: ActionSchema<ModifyDedicatedHostAttributeRequest, ModifyDedicatedHostAttributeResponse> = reference('ModifyDedicatedHostAttribute');
 
@@ -11189,14 +11189,14 @@ export interface ModifyDedicatedHostAutoReleaseTimeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyDedicatedHostAutoReleaseTimeResponse {}
+export type ModifyDedicatedHostAutoReleaseTimeResponse = Record<string, never>;
 
 export const ModifyDedicatedHostAutoReleaseTime: ActionSchema<ModifyDedicatedHostAutoReleaseTimeRequest, ModifyDedicatedHostAutoReleaseTimeResponse> = reference('ModifyDedicatedHostAutoReleaseTime');
 
 export interface ModifyDedicatedHostAutoRenewAttributeRequest {
   autoRenew?: boolean | undefined;
   autoRenewWithEcs?: string | undefined;
-  dedicatedHostIds: string;
+  dedicatedHostIds: string[];
   duration?: number | undefined;
   ownerAccount?: string | undefined;
   ownerId?: number | undefined;
@@ -11207,7 +11207,7 @@ export interface ModifyDedicatedHostAutoRenewAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyDedicatedHostAutoRenewAttributeResponse {}
+export type ModifyDedicatedHostAutoRenewAttributeResponse = Record<string, never>;
 
 export const ModifyDedicatedHostAutoRenewAttribute: ActionSchema<ModifyDedicatedHostAutoRenewAttributeRequest, ModifyDedicatedHostAutoRenewAttributeResponse> = reference('ModifyDedicatedHostAutoRenewAttribute');
 
@@ -11222,7 +11222,7 @@ export interface ModifyDedicatedHostClusterAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyDedicatedHostClusterAttributeResponse {}
+export type ModifyDedicatedHostClusterAttributeResponse = Record<string, never>;
 
 export const ModifyDedicatedHostClusterAttribute: ActionSchema<ModifyDedicatedHostClusterAttributeRequest, ModifyDedicatedHostClusterAttributeResponse> = reference('ModifyDedicatedHostClusterAttribute');
 
@@ -11271,7 +11271,7 @@ export interface ModifyDeploymentSetAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyDeploymentSetAttributeResponse {}
+export type ModifyDeploymentSetAttributeResponse = Record<string, never>;
 
 export const ModifyDeploymentSetAttribute: ActionSchema<ModifyDeploymentSetAttributeRequest, ModifyDeploymentSetAttributeResponse> = reference('ModifyDeploymentSetAttribute');
 
@@ -11284,7 +11284,7 @@ export interface ModifyDiagnosticMetricSetRequest {
   resourceType?: string | undefined;
 }
 
-export interface ModifyDiagnosticMetricSetResponse {}
+export type ModifyDiagnosticMetricSetResponse = Record<string, never>;
 
 export const ModifyDiagnosticMetricSet: ActionSchema<ModifyDiagnosticMetricSetRequest, ModifyDiagnosticMetricSetResponse> = reference('ModifyDiagnosticMetricSet');
 
@@ -11304,7 +11304,7 @@ export interface ModifyDiskAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyDiskAttributeResponse {}
+export type ModifyDiskAttributeResponse = Record<string, never>;
 
 export const ModifyDiskAttribute: ActionSchema<ModifyDiskAttributeRequest, ModifyDiskAttributeResponse> = reference('ModifyDiskAttribute');
 
@@ -11334,7 +11334,7 @@ export interface ModifyDiskDefaultKMSKeyIdRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyDiskDefaultKMSKeyIdResponse {}
+export type ModifyDiskDefaultKMSKeyIdResponse = Record<string, never>;
 
 export const ModifyDiskDefaultKMSKeyId: ActionSchema<ModifyDiskDefaultKMSKeyIdRequest, ModifyDiskDefaultKMSKeyIdResponse> = reference('ModifyDiskDefaultKMSKeyId');
 
@@ -11393,7 +11393,7 @@ export interface ModifyEipAddressAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyEipAddressAttributeResponse {}
+export type ModifyEipAddressAttributeResponse = Record<string, never>;
 
 export const ModifyEipAddressAttribute: ActionSchema<ModifyEipAddressAttributeRequest, ModifyEipAddressAttributeResponse> = reference('ModifyEipAddressAttribute');
 
@@ -11422,7 +11422,7 @@ export interface ModifyElasticityAssuranceRequestRecurrenceRules {
   startHour?: number | undefined;
 }
 
-export interface ModifyElasticityAssuranceResponse {}
+export type ModifyElasticityAssuranceResponse = Record<string, never>;
 
 export const ModifyElasticityAssurance: ActionSchema<ModifyElasticityAssuranceRequest, ModifyElasticityAssuranceResponse> = reference('ModifyElasticityAssurance');
 
@@ -11442,7 +11442,7 @@ export interface ModifyElasticityAssuranceAutoRenewAttributeRequestPrivatePoolOp
   id?: string[] | undefined;
 }
 
-export interface ModifyElasticityAssuranceAutoRenewAttributeResponse {}
+export type ModifyElasticityAssuranceAutoRenewAttributeResponse = Record<string, never>;
 
 export const ModifyElasticityAssuranceAutoRenewAttribute: ActionSchema<ModifyElasticityAssuranceAutoRenewAttributeRequest, ModifyElasticityAssuranceAutoRenewAttributeResponse> = reference('ModifyElasticityAssuranceAutoRenewAttribute');
 
@@ -11461,7 +11461,7 @@ export interface ModifyForwardEntryRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyForwardEntryResponse {}
+export type ModifyForwardEntryResponse = Record<string, never>;
 
 export const ModifyForwardEntry: ActionSchema<ModifyForwardEntryRequest, ModifyForwardEntryResponse> = reference('ModifyForwardEntry');
 
@@ -11476,7 +11476,7 @@ export interface ModifyHaVipAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyHaVipAttributeResponse {}
+export type ModifyHaVipAttributeResponse = Record<string, never>;
 
 export const ModifyHaVipAttribute: ActionSchema<ModifyHaVipAttributeRequest, ModifyHaVipAttributeResponse> = reference('ModifyHaVipAttribute');
 
@@ -11492,7 +11492,7 @@ export interface ModifyHpcClusterAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyHpcClusterAttributeResponse {}
+export type ModifyHpcClusterAttributeResponse = Record<string, never>;
 
 export const ModifyHpcClusterAttribute: ActionSchema<ModifyHpcClusterAttributeRequest, ModifyHpcClusterAttributeResponse> = reference('ModifyHpcClusterAttribute');
 
@@ -11518,7 +11518,7 @@ export interface ModifyImageAttributeRequestFeatures {
   nvmeSupport?: string | undefined;
 }
 
-export interface ModifyImageAttributeResponse {}
+export type ModifyImageAttributeResponse = Record<string, never>;
 
 export const ModifyImageAttribute: ActionSchema<ModifyImageAttributeRequest, ModifyImageAttributeResponse> = reference('ModifyImageAttribute');
 
@@ -11533,7 +11533,7 @@ export interface ModifyImageShareGroupPermissionRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyImageShareGroupPermissionResponse {}
+export type ModifyImageShareGroupPermissionResponse = Record<string, never>;
 
 export const ModifyImageShareGroupPermission: ActionSchema<ModifyImageShareGroupPermissionRequest, ModifyImageShareGroupPermissionResponse> = reference('ModifyImageShareGroupPermission');
 
@@ -11551,7 +11551,7 @@ export interface ModifyImageSharePermissionRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyImageSharePermissionResponse {}
+export type ModifyImageSharePermissionResponse = Record<string, never>;
 
 export const ModifyImageSharePermission: ActionSchema<ModifyImageSharePermissionRequest, ModifyImageSharePermissionResponse> = reference('ModifyImageSharePermission');
 
@@ -11570,7 +11570,7 @@ export interface ModifyInstanceAttachmentAttributesRequestPrivatePoolOptions {
   matchCriteria: string;
 }
 
-export interface ModifyInstanceAttachmentAttributesResponse {}
+export type ModifyInstanceAttachmentAttributesResponse = Record<string, never>;
 
 export const ModifyInstanceAttachmentAttributes: ActionSchema<ModifyInstanceAttachmentAttributesRequest, ModifyInstanceAttachmentAttributesResponse> = reference('ModifyInstanceAttachmentAttributes');
 
@@ -11617,7 +11617,7 @@ export interface ModifyInstanceAttributeRequestRemoteConnectionOptions {
   type?: string | undefined;
 }
 
-export interface ModifyInstanceAttributeResponse {}
+export type ModifyInstanceAttributeResponse = Record<string, never>;
 
 export const ModifyInstanceAttribute: ActionSchema<ModifyInstanceAttributeRequest, ModifyInstanceAttributeResponse> = reference('ModifyInstanceAttribute');
 
@@ -11631,7 +11631,7 @@ export interface ModifyInstanceAutoReleaseTimeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyInstanceAutoReleaseTimeResponse {}
+export type ModifyInstanceAutoReleaseTimeResponse = Record<string, never>;
 
 export const ModifyInstanceAutoReleaseTime: ActionSchema<ModifyInstanceAutoReleaseTimeRequest, ModifyInstanceAutoReleaseTimeResponse> = reference('ModifyInstanceAutoReleaseTime');
 
@@ -11648,7 +11648,7 @@ export interface ModifyInstanceAutoRenewAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyInstanceAutoRenewAttributeResponse {}
+export type ModifyInstanceAutoRenewAttributeResponse = Record<string, never>;
 
 export const ModifyInstanceAutoRenewAttribute: ActionSchema<ModifyInstanceAutoRenewAttributeRequest, ModifyInstanceAutoRenewAttributeResponse> = reference('ModifyInstanceAutoRenewAttribute');
 
@@ -11723,7 +11723,7 @@ export interface ModifyInstanceDeploymentRequest {
   tenancy?: string | undefined;
 }
 
-export interface ModifyInstanceDeploymentResponse {}
+export type ModifyInstanceDeploymentResponse = Record<string, never>;
 
 export const ModifyInstanceDeployment: ActionSchema<ModifyInstanceDeploymentRequest, ModifyInstanceDeploymentResponse> = reference('ModifyInstanceDeployment');
 
@@ -11744,7 +11744,7 @@ export interface ModifyInstanceMaintenanceAttributesRequestMaintenanceWindow {
   startTime?: string | undefined;
 }
 
-export interface ModifyInstanceMaintenanceAttributesResponse {}
+export type ModifyInstanceMaintenanceAttributesResponse = Record<string, never>;
 
 export const ModifyInstanceMaintenanceAttributes: ActionSchema<ModifyInstanceMaintenanceAttributesRequest, ModifyInstanceMaintenanceAttributesResponse> = reference('ModifyInstanceMaintenanceAttributes');
 
@@ -11760,7 +11760,7 @@ export interface ModifyInstanceMetadataOptionsRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyInstanceMetadataOptionsResponse {}
+export type ModifyInstanceMetadataOptionsResponse = Record<string, never>;
 
 export const ModifyInstanceMetadataOptions: ActionSchema<ModifyInstanceMetadataOptionsRequest, ModifyInstanceMetadataOptionsResponse> = reference('ModifyInstanceMetadataOptions');
 
@@ -11811,7 +11811,7 @@ export interface ModifyInstanceSecurityOptionsRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyInstanceSecurityOptionsResponse {}
+export type ModifyInstanceSecurityOptionsResponse = Record<string, never>;
 
 export const ModifyInstanceSecurityOptions: ActionSchema<ModifyInstanceSecurityOptionsRequest, ModifyInstanceSecurityOptionsResponse> = reference('ModifyInstanceSecurityOptions');
 
@@ -11850,7 +11850,7 @@ export interface ModifyInstanceSpecRequestDisk {
   performanceLevel?: string | undefined;
 }
 
-export interface ModifyInstanceSpecResponse {}
+export type ModifyInstanceSpecResponse = Record<string, never>;
 
 export const ModifyInstanceSpec: ActionSchema<ModifyInstanceSpecRequest, ModifyInstanceSpecResponse> = reference('ModifyInstanceSpec');
 
@@ -11864,7 +11864,7 @@ export interface ModifyInstanceVncPasswdRequest {
   vncPassword: string;
 }
 
-export interface ModifyInstanceVncPasswdResponse {}
+export type ModifyInstanceVncPasswdResponse = Record<string, never>;
 
 export const ModifyInstanceVncPasswd: ActionSchema<ModifyInstanceVncPasswdRequest, ModifyInstanceVncPasswdResponse> = reference('ModifyInstanceVncPasswd');
 
@@ -11880,7 +11880,7 @@ export interface ModifyInstanceVpcAttributeRequest {
   vpcId?: string | undefined;
 }
 
-export interface ModifyInstanceVpcAttributeResponse {}
+export type ModifyInstanceVpcAttributeResponse = Record<string, never>;
 
 export const ModifyInstanceVpcAttribute: ActionSchema<ModifyInstanceVpcAttributeRequest, ModifyInstanceVpcAttributeResponse> = reference('ModifyInstanceVpcAttribute');
 
@@ -11987,7 +11987,7 @@ export interface ModifyNetworkInterfaceAttributeRequestNetworkInterfaceTrafficCo
   txQueueSize?: number | undefined;
 }
 
-export interface ModifyNetworkInterfaceAttributeResponse {}
+export type ModifyNetworkInterfaceAttributeResponse = Record<string, never>;
 
 export const ModifyNetworkInterfaceAttribute: ActionSchema<ModifyNetworkInterfaceAttributeRequest, ModifyNetworkInterfaceAttributeResponse> = reference('ModifyNetworkInterfaceAttribute');
 
@@ -12010,7 +12010,7 @@ export interface ModifyPhysicalConnectionAttributeRequest {
   bandwidth?: number | undefined;
 }
 
-export interface ModifyPhysicalConnectionAttributeResponse {}
+export type ModifyPhysicalConnectionAttributeResponse = Record<string, never>;
 
 export const ModifyPhysicalConnectionAttribute: ActionSchema<ModifyPhysicalConnectionAttributeRequest, ModifyPhysicalConnectionAttributeResponse> = reference('ModifyPhysicalConnectionAttribute');
 
@@ -12046,7 +12046,7 @@ export interface ModifyPlanMaintenanceWindowRequestTimePeriodRangeList {
   startTime?: string | undefined;
 }
 
-export interface ModifyPlanMaintenanceWindowResponse {}
+export type ModifyPlanMaintenanceWindowResponse = Record<string, never>;
 
 export const ModifyPlanMaintenanceWindow: ActionSchema<ModifyPlanMaintenanceWindowRequest, ModifyPlanMaintenanceWindowResponse> = reference('ModifyPlanMaintenanceWindow');
 
@@ -12073,7 +12073,7 @@ export interface ModifyPortRangeListRequestRemoveEntry {
   portRange?: string | undefined;
 }
 
-export interface ModifyPortRangeListResponse {}
+export type ModifyPortRangeListResponse = Record<string, never>;
 
 export const ModifyPortRangeList: ActionSchema<ModifyPortRangeListRequest, ModifyPortRangeListResponse> = reference('ModifyPortRangeList');
 
@@ -12099,7 +12099,7 @@ export interface ModifyPrefixListRequestRemoveEntry {
   cidr: string;
 }
 
-export interface ModifyPrefixListResponse {}
+export type ModifyPrefixListResponse = Record<string, never>;
 
 export const ModifyPrefixList: ActionSchema<ModifyPrefixListRequest, ModifyPrefixListResponse> = reference('ModifyPrefixList');
 
@@ -12170,7 +12170,7 @@ export interface ModifyReservedInstanceAutoRenewAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyReservedInstanceAutoRenewAttributeResponse {}
+export type ModifyReservedInstanceAutoRenewAttributeResponse = Record<string, never>;
 
 export const ModifyReservedInstanceAutoRenewAttribute: ActionSchema<ModifyReservedInstanceAutoRenewAttributeRequest, ModifyReservedInstanceAutoRenewAttributeResponse> = reference('ModifyReservedInstanceAutoRenewAttribute');
 
@@ -12185,10 +12185,10 @@ export interface ModifyReservedInstancesRequest {
 }
 
 export interface ModifyReservedInstancesRequestConfiguration {
-  instanceAmount: number;
-  instanceType: string;
+  instanceAmount?: number | undefined;
+  instanceType?: string | undefined;
   reservedInstanceName?: string | undefined;
-  scope: string;
+  scope?: string | undefined;
   zoneId?: string | undefined;
 }
 
@@ -12218,7 +12218,7 @@ export interface ModifyRouterInterfaceAttributeRequest {
   routerInterfaceId: string;
 }
 
-export interface ModifyRouterInterfaceAttributeResponse {}
+export type ModifyRouterInterfaceAttributeResponse = Record<string, never>;
 
 export const ModifyRouterInterfaceAttribute: ActionSchema<ModifyRouterInterfaceAttributeRequest, ModifyRouterInterfaceAttributeResponse> = reference('ModifyRouterInterfaceAttribute');
 
@@ -12251,7 +12251,7 @@ export interface ModifySecurityGroupAttributeRequest {
   securityGroupName?: string | undefined;
 }
 
-export interface ModifySecurityGroupAttributeResponse {}
+export type ModifySecurityGroupAttributeResponse = Record<string, never>;
 
 export const ModifySecurityGroupAttribute: ActionSchema<ModifySecurityGroupAttributeRequest, ModifySecurityGroupAttributeResponse> = reference('ModifySecurityGroupAttribute');
 
@@ -12282,7 +12282,7 @@ export interface ModifySecurityGroupEgressRuleRequest {
   sourcePortRange?: string | undefined;
 }
 
-export interface ModifySecurityGroupEgressRuleResponse {}
+export type ModifySecurityGroupEgressRuleResponse = Record<string, never>;
 
 export const ModifySecurityGroupEgressRule: ActionSchema<ModifySecurityGroupEgressRuleRequest, ModifySecurityGroupEgressRuleResponse> = reference('ModifySecurityGroupEgressRule');
 
@@ -12297,7 +12297,7 @@ export interface ModifySecurityGroupPolicyRequest {
   securityGroupId: string;
 }
 
-export interface ModifySecurityGroupPolicyResponse {}
+export type ModifySecurityGroupPolicyResponse = Record<string, never>;
 
 export const ModifySecurityGroupPolicy: ActionSchema<ModifySecurityGroupPolicyRequest, ModifySecurityGroupPolicyResponse> = reference('ModifySecurityGroupPolicy');
 
@@ -12328,7 +12328,7 @@ export interface ModifySecurityGroupRuleRequest {
   sourcePrefixListId?: string | undefined;
 }
 
-export interface ModifySecurityGroupRuleResponse {}
+export type ModifySecurityGroupRuleResponse = Record<string, never>;
 
 export const ModifySecurityGroupRule: ActionSchema<ModifySecurityGroupRuleRequest, ModifySecurityGroupRuleResponse> = reference('ModifySecurityGroupRule');
 
@@ -12344,7 +12344,7 @@ export interface ModifySnapshotAttributeRequest {
   snapshotName?: string | undefined;
 }
 
-export interface ModifySnapshotAttributeResponse {}
+export type ModifySnapshotAttributeResponse = Record<string, never>;
 
 export const ModifySnapshotAttribute: ActionSchema<ModifySnapshotAttributeRequest, ModifySnapshotAttributeResponse> = reference('ModifySnapshotAttribute');
 
@@ -12375,7 +12375,7 @@ export interface ModifySnapshotGroupRequest {
   snapshotGroupId: string;
 }
 
-export interface ModifySnapshotGroupResponse {}
+export type ModifySnapshotGroupResponse = Record<string, never>;
 
 export const ModifySnapshotGroup: ActionSchema<ModifySnapshotGroupRequest, ModifySnapshotGroupResponse> = reference('ModifySnapshotGroup');
 
@@ -12390,7 +12390,7 @@ export interface ModifyStorageCapacityUnitAttributeRequest {
   storageCapacityUnitId: string;
 }
 
-export interface ModifyStorageCapacityUnitAttributeResponse {}
+export type ModifyStorageCapacityUnitAttributeResponse = Record<string, never>;
 
 export const ModifyStorageCapacityUnitAttribute: ActionSchema<ModifyStorageCapacityUnitAttributeRequest, ModifyStorageCapacityUnitAttributeResponse> = reference('ModifyStorageCapacityUnitAttribute');
 
@@ -12406,7 +12406,7 @@ export interface ModifyStorageSetAttributeRequest {
   storageSetName?: string | undefined;
 }
 
-export interface ModifyStorageSetAttributeResponse {}
+export type ModifyStorageSetAttributeResponse = Record<string, never>;
 
 export const ModifyStorageSetAttribute: ActionSchema<ModifyStorageSetAttributeRequest, ModifyStorageSetAttributeResponse> = reference('ModifyStorageSetAttribute');
 
@@ -12417,7 +12417,7 @@ export interface ModifySystemEventAttributeRequest {
   regionId: string;
 }
 
-export interface ModifySystemEventAttributeResponse {}
+export type ModifySystemEventAttributeResponse = Record<string, never>;
 
 export const ModifySystemEventAttribute: ActionSchema<ModifySystemEventAttributeRequest, ModifySystemEventAttributeResponse> = reference('ModifySystemEventAttribute');
 
@@ -12431,7 +12431,7 @@ export interface ModifyUserBusinessBehaviorRequest {
   statusValue: string;
 }
 
-export interface ModifyUserBusinessBehaviorResponse {}
+export type ModifyUserBusinessBehaviorResponse = Record<string, never>;
 
 export const ModifyUserBusinessBehavior: ActionSchema<ModifyUserBusinessBehaviorRequest, ModifyUserBusinessBehaviorResponse> = reference('ModifyUserBusinessBehavior');
 
@@ -12446,7 +12446,7 @@ export interface ModifyVRouterAttributeRequest {
   VRouterName?: string | undefined;
 }
 
-export interface ModifyVRouterAttributeResponse {}
+export type ModifyVRouterAttributeResponse = Record<string, never>;
 
 export const ModifyVRouterAttribute: ActionSchema<ModifyVRouterAttributeRequest, ModifyVRouterAttributeResponse> = reference('ModifyVRouterAttribute');
 
@@ -12461,7 +12461,7 @@ export interface ModifyVSwitchAttributeRequest {
   vSwitchName?: string | undefined;
 }
 
-export interface ModifyVSwitchAttributeResponse {}
+export type ModifyVSwitchAttributeResponse = Record<string, never>;
 
 export const ModifyVSwitchAttribute: ActionSchema<ModifyVSwitchAttributeRequest, ModifyVSwitchAttributeResponse> = reference('ModifyVSwitchAttribute');
 
@@ -12483,7 +12483,7 @@ export interface ModifyVirtualBorderRouterAttributeRequest {
   vlanId?: number | undefined;
 }
 
-export interface ModifyVirtualBorderRouterAttributeResponse {}
+export type ModifyVirtualBorderRouterAttributeResponse = Record<string, never>;
 
 export const ModifyVirtualBorderRouterAttribute: ActionSchema<ModifyVirtualBorderRouterAttributeRequest, ModifyVirtualBorderRouterAttributeResponse> = reference('ModifyVirtualBorderRouterAttribute');
 
@@ -12500,7 +12500,7 @@ export interface ModifyVpcAttributeRequest {
   vpcName?: string | undefined;
 }
 
-export interface ModifyVpcAttributeResponse {}
+export type ModifyVpcAttributeResponse = Record<string, never>;
 
 export const ModifyVpcAttribute: ActionSchema<ModifyVpcAttributeRequest, ModifyVpcAttributeResponse> = reference('ModifyVpcAttribute');
 
@@ -12511,7 +12511,7 @@ export interface OpenSnapshotServiceRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface OpenSnapshotServiceResponse {}
+export type OpenSnapshotServiceResponse = Record<string, never>;
 
 export const OpenSnapshotService: ActionSchema<OpenSnapshotServiceRequest, OpenSnapshotServiceResponse> = reference('OpenSnapshotService');
 
@@ -12599,7 +12599,7 @@ export interface ReActivateInstancesRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ReActivateInstancesResponse {}
+export type ReActivateInstancesResponse = Record<string, never>;
 
 export const ReActivateInstances: ActionSchema<ReActivateInstancesRequest, ReActivateInstancesResponse> = reference('ReActivateInstances');
 
@@ -12615,7 +12615,7 @@ export interface ReInitDiskRequest {
   securityEnhancementStrategy?: string | undefined;
 }
 
-export interface ReInitDiskResponse {}
+export type ReInitDiskResponse = Record<string, never>;
 
 export const ReInitDisk: ActionSchema<ReInitDiskRequest, ReInitDiskResponse> = reference('ReInitDisk');
 
@@ -12629,7 +12629,7 @@ export interface RebootInstanceRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface RebootInstanceResponse {}
+export type RebootInstanceResponse = Record<string, never>;
 
 export const RebootInstance: ActionSchema<RebootInstanceRequest, RebootInstanceResponse> = reference('RebootInstance');
 
@@ -12674,7 +12674,7 @@ export interface RecoverVirtualBorderRouterRequest {
   vbrId: string;
 }
 
-export interface RecoverVirtualBorderRouterResponse {}
+export type RecoverVirtualBorderRouterResponse = Record<string, never>;
 
 export const RecoverVirtualBorderRouter: ActionSchema<RecoverVirtualBorderRouterRequest, RecoverVirtualBorderRouterResponse> = reference('RecoverVirtualBorderRouter');
 
@@ -12688,7 +12688,7 @@ export interface RedeployDedicatedHostRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface RedeployDedicatedHostResponse {}
+export type RedeployDedicatedHostResponse = Record<string, never>;
 
 export const RedeployDedicatedHost: ActionSchema<RedeployDedicatedHostRequest, RedeployDedicatedHostResponse> = reference('RedeployDedicatedHost');
 
@@ -12721,7 +12721,7 @@ export interface ReleaseCapacityReservationRequestPrivatePoolOptions {
   id: string;
 }
 
-export interface ReleaseCapacityReservationResponse {}
+export type ReleaseCapacityReservationResponse = Record<string, never>;
 
 export const ReleaseCapacityReservation: ActionSchema<ReleaseCapacityReservationRequest, ReleaseCapacityReservationResponse> = reference('ReleaseCapacityReservation');
 
@@ -12735,7 +12735,7 @@ export interface ReleaseDedicatedHostRequest {
   terminateSubscription?: boolean | undefined;
 }
 
-export interface ReleaseDedicatedHostResponse {}
+export type ReleaseDedicatedHostResponse = Record<string, never>;
 
 export const ReleaseDedicatedHost: ActionSchema<ReleaseDedicatedHostRequest, ReleaseDedicatedHostResponse> = reference('ReleaseDedicatedHost');
 
@@ -12748,7 +12748,7 @@ export interface ReleaseEipAddressRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ReleaseEipAddressResponse {}
+export type ReleaseEipAddressResponse = Record<string, never>;
 
 export const ReleaseEipAddress: ActionSchema<ReleaseEipAddressRequest, ReleaseEipAddressResponse> = reference('ReleaseEipAddress');
 
@@ -12776,7 +12776,7 @@ export interface RemoveBandwidthPackageIpsRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface RemoveBandwidthPackageIpsResponse {}
+export type RemoveBandwidthPackageIpsResponse = Record<string, never>;
 
 export const RemoveBandwidthPackageIps: ActionSchema<RemoveBandwidthPackageIpsRequest, RemoveBandwidthPackageIpsResponse> = reference('RemoveBandwidthPackageIps');
 
@@ -12795,13 +12795,13 @@ export interface RemoveTagsRequestTag {
   value?: string | undefined;
 }
 
-export interface RemoveTagsResponse {}
+export type RemoveTagsResponse = Record<string, never>;
 
 export const RemoveTags: ActionSchema<RemoveTagsRequest, RemoveTagsResponse> = reference('RemoveTags');
 
 export interface RenewDedicatedHostsRequest {
   clientToken?: string | undefined;
-  dedicatedHostIds: string;
+  dedicatedHostIds: string[];
   ownerAccount?: string | undefined;
   ownerId?: number | undefined;
   period: number;
@@ -12873,8 +12873,8 @@ export interface RenewReservedInstancesRequest {
   ownerId?: number | undefined;
   period?: number | undefined;
   periodUnit?: string | undefined;
-  regionId: string;
-  reservedInstanceId: string[];
+  regionId?: string | undefined;
+  reservedInstanceId?: string[] | undefined;
   resourceOwnerAccount?: string | undefined;
   resourceOwnerId?: number | undefined;
 }
@@ -12945,7 +12945,7 @@ export interface ReportInstancesStatusRequest {
   startTime?: string | undefined;
 }
 
-export interface ReportInstancesStatusResponse {}
+export type ReportInstancesStatusResponse = Record<string, never>;
 
 export const ReportInstancesStatus: ActionSchema<ReportInstancesStatusRequest, ReportInstancesStatusResponse> = reference('ReportInstancesStatus');
 
@@ -12959,7 +12959,7 @@ export interface ResetDiskRequest {
   snapshotId: string;
 }
 
-export interface ResetDiskResponse {}
+export type ResetDiskResponse = Record<string, never>;
 
 export const ResetDisk: ActionSchema<ResetDiskRequest, ResetDiskResponse> = reference('ResetDisk');
 
@@ -12969,7 +12969,7 @@ export interface ResetDiskDefaultKMSKeyIdRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ResetDiskDefaultKMSKeyIdResponse {}
+export type ResetDiskDefaultKMSKeyIdResponse = Record<string, never>;
 
 export const ResetDiskDefaultKMSKeyId: ActionSchema<ResetDiskDefaultKMSKeyIdRequest, ResetDiskDefaultKMSKeyIdResponse> = reference('ResetDiskDefaultKMSKeyId');
 
@@ -13077,7 +13077,7 @@ export interface RevokeSecurityGroupRequestPermissions {
   sourcePrefixListId?: string | undefined;
 }
 
-export interface RevokeSecurityGroupResponse {}
+export type RevokeSecurityGroupResponse = Record<string, never>;
 
 export const RevokeSecurityGroup: ActionSchema<RevokeSecurityGroupRequest, RevokeSecurityGroupResponse> = reference('RevokeSecurityGroup');
 
@@ -13127,7 +13127,7 @@ export interface RevokeSecurityGroupEgressRequestPermissions {
   sourcePortRange?: string | undefined;
 }
 
-export interface RevokeSecurityGroupEgressResponse {}
+export type RevokeSecurityGroupEgressResponse = Record<string, never>;
 
 export const RevokeSecurityGroupEgress: ActionSchema<RevokeSecurityGroupEgressRequest, RevokeSecurityGroupEgressResponse> = reference('RevokeSecurityGroupEgress');
 
@@ -13395,7 +13395,7 @@ export interface SendDiagnosticInterruptRequest {
   instanceId: string;
 }
 
-export interface SendDiagnosticInterruptResponse {}
+export type SendDiagnosticInterruptResponse = Record<string, never>;
 
 export const SendDiagnosticInterrupt: ActionSchema<SendDiagnosticInterruptRequest, SendDiagnosticInterruptResponse> = reference('SendDiagnosticInterrupt');
 
@@ -13470,7 +13470,7 @@ export interface StartInstanceRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface StartInstanceResponse {}
+export type StartInstanceResponse = Record<string, never>;
 
 export const StartInstance: ActionSchema<StartInstanceRequest, StartInstanceResponse> = reference('StartInstance');
 
@@ -13547,7 +13547,7 @@ export interface StopInstanceRequest {
   stoppedMode?: string | undefined;
 }
 
-export interface StopInstanceResponse {}
+export type StopInstanceResponse = Record<string, never>;
 
 export const StopInstance: ActionSchema<StopInstanceRequest, StopInstanceResponse> = reference('StopInstance');
 
@@ -13592,7 +13592,7 @@ export interface StopInvocationRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface StopInvocationResponse {}
+export type StopInvocationResponse = Record<string, never>;
 
 export const StopInvocation: ActionSchema<StopInvocationRequest, StopInvocationResponse> = reference('StopInvocation');
 
@@ -13611,7 +13611,7 @@ export interface TagResourcesRequestTag {
   value?: string | undefined;
 }
 
-export interface TagResourcesResponse {}
+export type TagResourcesResponse = Record<string, never>;
 
 export const TagResources: ActionSchema<TagResourcesRequest, TagResourcesResponse> = reference('TagResources');
 
@@ -13626,7 +13626,7 @@ export interface TerminatePhysicalConnectionRequest {
   userCidr?: string | undefined;
 }
 
-export interface TerminatePhysicalConnectionResponse {}
+export type TerminatePhysicalConnectionResponse = Record<string, never>;
 
 export const TerminatePhysicalConnection: ActionSchema<TerminatePhysicalConnectionRequest, TerminatePhysicalConnectionResponse> = reference('TerminatePhysicalConnection');
 
@@ -13641,7 +13641,7 @@ export interface TerminateVirtualBorderRouterRequest {
   vbrId: string;
 }
 
-export interface TerminateVirtualBorderRouterResponse {}
+export type TerminateVirtualBorderRouterResponse = Record<string, never>;
 
 export const TerminateVirtualBorderRouter: ActionSchema<TerminateVirtualBorderRouterRequest, TerminateVirtualBorderRouterResponse> = reference('TerminateVirtualBorderRouter');
 
@@ -13656,7 +13656,7 @@ export interface UnassignIpv6AddressesRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface UnassignIpv6AddressesResponse {}
+export type UnassignIpv6AddressesResponse = Record<string, never>;
 
 export const UnassignIpv6Addresses: ActionSchema<UnassignIpv6AddressesRequest, UnassignIpv6AddressesResponse> = reference('UnassignIpv6Addresses');
 
@@ -13671,7 +13671,7 @@ export interface UnassignPrivateIpAddressesRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface UnassignPrivateIpAddressesResponse {}
+export type UnassignPrivateIpAddressesResponse = Record<string, never>;
 
 export const UnassignPrivateIpAddresses: ActionSchema<UnassignPrivateIpAddressesRequest, UnassignPrivateIpAddressesResponse> = reference('UnassignPrivateIpAddresses');
 
@@ -13686,7 +13686,7 @@ export interface UnassociateEipAddressRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface UnassociateEipAddressResponse {}
+export type UnassociateEipAddressResponse = Record<string, never>;
 
 export const UnassociateEipAddress: ActionSchema<UnassociateEipAddressRequest, UnassociateEipAddressResponse> = reference('UnassociateEipAddress');
 
@@ -13702,7 +13702,7 @@ export interface UnassociateHaVipRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface UnassociateHaVipResponse {}
+export type UnassociateHaVipResponse = Record<string, never>;
 
 export const UnassociateHaVip: ActionSchema<UnassociateHaVipRequest, UnassociateHaVipResponse> = reference('UnassociateHaVip');
 
@@ -13717,7 +13717,7 @@ export interface UnlockSnapshotRequest {
   snapshotId: string;
 }
 
-export interface UnlockSnapshotResponse {}
+export type UnlockSnapshotResponse = Record<string, never>;
 
 export const UnlockSnapshot: ActionSchema<UnlockSnapshotRequest, UnlockSnapshotResponse> = reference('UnlockSnapshot');
 
@@ -13733,6 +13733,6 @@ export interface UntagResourcesRequest {
   tagKey?: string[] | undefined;
 }
 
-export interface UntagResourcesResponse {}
+export type UntagResourcesResponse = Record<string, never>;
 
 export const UntagResources: ActionSchema<UntagResourcesRequest, UntagResourcesResponse> = reference('UntagResources');

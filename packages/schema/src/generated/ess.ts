@@ -61,7 +61,7 @@ export interface AttachDBInstancesRequest {
   type?: string | undefined;
 }
 
-export interface AttachDBInstancesResponse {}
+export type AttachDBInstancesResponse = Record<string, never>;
 
 export const AttachDBInstances: ActionSchema<AttachDBInstancesRequest, AttachDBInstancesResponse> = reference('AttachDBInstances');
 
@@ -141,7 +141,7 @@ export interface AttachVServerGroupsRequestVServerGroupsVServerGroupAttributes {
   port?: number | undefined;
 }
 
-export interface AttachVServerGroupsResponse {}
+export type AttachVServerGroupsResponse = Record<string, never>;
 
 export const AttachVServerGroups: ActionSchema<AttachVServerGroupsRequest, AttachVServerGroupsResponse> = reference('AttachVServerGroups');
 
@@ -152,7 +152,7 @@ export interface ChangeResourceGroupRequest {
   newResourceGroupId: string;
 }
 
-export interface ChangeResourceGroupResponse {}
+export type ChangeResourceGroupResponse = Record<string, never>;
 
 export const ChangeResourceGroup: ActionSchema<ChangeResourceGroupRequest, ChangeResourceGroupResponse> = reference('ChangeResourceGroup');
 
@@ -164,7 +164,7 @@ export interface CompleteLifecycleActionRequest {
   regionId?: string | undefined;
 }
 
-export interface CompleteLifecycleActionResponse {}
+export type CompleteLifecycleActionResponse = Record<string, never>;
 
 export const CompleteLifecycleAction: ActionSchema<CompleteLifecycleActionRequest, CompleteLifecycleActionResponse> = reference('CompleteLifecycleAction');
 
@@ -456,7 +456,7 @@ export interface CreateNotificationConfigurationRequest {
   regionId?: string | undefined;
 }
 
-export interface CreateNotificationConfigurationResponse {}
+export type CreateNotificationConfigurationResponse = Record<string, never>;
 
 export const CreateNotificationConfiguration: ActionSchema<CreateNotificationConfigurationRequest, CreateNotificationConfigurationResponse> = reference('CreateNotificationConfiguration');
 
@@ -799,7 +799,7 @@ export interface DeleteEciScalingConfigurationRequest {
   regionId?: string | undefined;
 }
 
-export interface DeleteEciScalingConfigurationResponse {}
+export type DeleteEciScalingConfigurationResponse = Record<string, never>;
 
 export const DeleteEciScalingConfiguration: ActionSchema<DeleteEciScalingConfigurationRequest, DeleteEciScalingConfigurationResponse> = reference('DeleteEciScalingConfiguration');
 
@@ -810,7 +810,7 @@ export interface DeleteLifecycleHookRequest {
   regionId?: string | undefined;
 }
 
-export interface DeleteLifecycleHookResponse {}
+export type DeleteLifecycleHookResponse = Record<string, never>;
 
 export const DeleteLifecycleHook: ActionSchema<DeleteLifecycleHookRequest, DeleteLifecycleHookResponse> = reference('DeleteLifecycleHook');
 
@@ -820,7 +820,7 @@ export interface DeleteNotificationConfigurationRequest {
   regionId?: string | undefined;
 }
 
-export interface DeleteNotificationConfigurationResponse {}
+export type DeleteNotificationConfigurationResponse = Record<string, never>;
 
 export const DeleteNotificationConfiguration: ActionSchema<DeleteNotificationConfigurationRequest, DeleteNotificationConfigurationResponse> = reference('DeleteNotificationConfiguration');
 
@@ -828,7 +828,7 @@ export interface DeleteScalingConfigurationRequest {
   scalingConfigurationId: string;
 }
 
-export interface DeleteScalingConfigurationResponse {}
+export type DeleteScalingConfigurationResponse = Record<string, never>;
 
 export const DeleteScalingConfiguration: ActionSchema<DeleteScalingConfigurationRequest, DeleteScalingConfigurationResponse> = reference('DeleteScalingConfiguration');
 
@@ -838,7 +838,7 @@ export interface DeleteScalingGroupRequest {
   regionId?: string | undefined;
 }
 
-export interface DeleteScalingGroupResponse {}
+export type DeleteScalingGroupResponse = Record<string, never>;
 
 export const DeleteScalingGroup: ActionSchema<DeleteScalingGroupRequest, DeleteScalingGroupResponse> = reference('DeleteScalingGroup');
 
@@ -847,7 +847,7 @@ export interface DeleteScalingRuleRequest {
   regionId?: string | undefined;
 }
 
-export interface DeleteScalingRuleResponse {}
+export type DeleteScalingRuleResponse = Record<string, never>;
 
 export const DeleteScalingRule: ActionSchema<DeleteScalingRuleRequest, DeleteScalingRuleResponse> = reference('DeleteScalingRule');
 
@@ -856,7 +856,7 @@ export interface DeleteScheduledTaskRequest {
   regionId?: string | undefined;
 }
 
-export interface DeleteScheduledTaskResponse {}
+export type DeleteScheduledTaskResponse = Record<string, never>;
 
 export const DeleteScheduledTask: ActionSchema<DeleteScheduledTaskRequest, DeleteScheduledTaskResponse> = reference('DeleteScheduledTask');
 
@@ -1465,7 +1465,7 @@ export interface DescribeLifecycleHooksResponseLifecycleHooks {
 
 export const DescribeLifecycleHooks: ActionSchema<DescribeLifecycleHooksRequest, DescribeLifecycleHooksResponse> = reference('DescribeLifecycleHooks');
 
-export interface DescribeLimitationRequest {}
+export type DescribeLimitationRequest = Record<string, never>;
 
 export interface DescribeLimitationResponse {
   maxNumberOfScheduledTasks?: number | undefined;
@@ -1503,7 +1503,7 @@ export interface DescribeNotificationConfigurationsResponseNotificationConfigura
 
 export const DescribeNotificationConfigurations: ActionSchema<DescribeNotificationConfigurationsRequest, DescribeNotificationConfigurationsResponse> = reference('DescribeNotificationConfigurations');
 
-export interface DescribeNotificationTypesRequest {}
+export type DescribeNotificationTypesRequest = Record<string, never>;
 
 export interface DescribeNotificationTypesResponse {
   notificationTypes?: string[] | undefined;
@@ -2238,7 +2238,7 @@ export interface DetachDBInstancesRequest {
   removeSecurityGroup?: boolean | undefined;
 }
 
-export interface DetachDBInstancesResponse {}
+export type DetachDBInstancesResponse = Record<string, never>;
 
 export const DetachDBInstances: ActionSchema<DetachDBInstancesRequest, DetachDBInstancesResponse> = reference('DetachDBInstances');
 
@@ -2311,7 +2311,7 @@ export interface DetachVServerGroupsRequestVServerGroupsVServerGroupAttributes {
   port?: number | undefined;
 }
 
-export interface DetachVServerGroupsResponse {}
+export type DetachVServerGroupsResponse = Record<string, never>;
 
 export const DetachVServerGroups: ActionSchema<DetachVServerGroupsRequest, DetachVServerGroupsResponse> = reference('DetachVServerGroups');
 
@@ -2320,7 +2320,7 @@ export interface DisableAlarmRequest {
   alarmTaskId: string;
 }
 
-export interface DisableAlarmResponse {}
+export type DisableAlarmResponse = Record<string, never>;
 
 export const DisableAlarm: ActionSchema<DisableAlarmRequest, DisableAlarmResponse> = reference('DisableAlarm');
 
@@ -2328,7 +2328,7 @@ export interface DisableScalingGroupRequest {
   scalingGroupId: string;
 }
 
-export interface DisableScalingGroupResponse {}
+export type DisableScalingGroupResponse = Record<string, never>;
 
 export const DisableScalingGroup: ActionSchema<DisableScalingGroupRequest, DisableScalingGroupResponse> = reference('DisableScalingGroup');
 
@@ -2337,7 +2337,7 @@ export interface EnableAlarmRequest {
   alarmTaskId: string;
 }
 
-export interface EnableAlarmResponse {}
+export type EnableAlarmResponse = Record<string, never>;
 
 export const EnableAlarm: ActionSchema<EnableAlarmRequest, EnableAlarmResponse> = reference('EnableAlarm');
 
@@ -2357,7 +2357,7 @@ export interface EnableScalingGroupRequestLaunchTemplateOverrides {
   weightedCapacity?: number | undefined;
 }
 
-export interface EnableScalingGroupResponse {}
+export type EnableScalingGroupResponse = Record<string, never>;
 
 export const EnableScalingGroup: ActionSchema<EnableScalingGroupRequest, EnableScalingGroupResponse> = reference('EnableScalingGroup');
 
@@ -2506,7 +2506,7 @@ export interface ModifyAlertConfigurationRequest {
   regionId: string;
 }
 
-export interface ModifyAlertConfigurationResponse {}
+export type ModifyAlertConfigurationResponse = Record<string, never>;
 
 export const ModifyAlertConfiguration: ActionSchema<ModifyAlertConfigurationRequest, ModifyAlertConfigurationResponse> = reference('ModifyAlertConfiguration');
 
@@ -2731,7 +2731,7 @@ export interface ModifyEciScalingConfigurationRequestAcrRegistryInfos {
   regionId?: string | undefined;
 }
 
-export interface ModifyEciScalingConfigurationResponse {}
+export type ModifyEciScalingConfigurationResponse = Record<string, never>;
 
 export const ModifyEciScalingConfiguration: ActionSchema<ModifyEciScalingConfigurationRequest, ModifyEciScalingConfigurationResponse> = reference('ModifyEciScalingConfiguration');
 
@@ -2742,7 +2742,7 @@ export interface ModifyInstanceAttributeRequest {
   regionId: string;
 }
 
-export interface ModifyInstanceAttributeResponse {}
+export type ModifyInstanceAttributeResponse = Record<string, never>;
 
 export const ModifyInstanceAttribute: ActionSchema<ModifyInstanceAttributeRequest, ModifyInstanceAttributeResponse> = reference('ModifyInstanceAttribute');
 
@@ -2759,7 +2759,7 @@ export interface ModifyLifecycleHookRequest {
   lifecycleHookStatus?: string | undefined;
 }
 
-export interface ModifyLifecycleHookResponse {}
+export type ModifyLifecycleHookResponse = Record<string, never>;
 
 export const ModifyLifecycleHook: ActionSchema<ModifyLifecycleHookRequest, ModifyLifecycleHookResponse> = reference('ModifyLifecycleHook');
 
@@ -2770,7 +2770,7 @@ export interface ModifyNotificationConfigurationRequest {
   regionId?: string | undefined;
 }
 
-export interface ModifyNotificationConfigurationResponse {}
+export type ModifyNotificationConfigurationResponse = Record<string, never>;
 
 export const ModifyNotificationConfiguration: ActionSchema<ModifyNotificationConfigurationRequest, ModifyNotificationConfigurationResponse> = reference('ModifyNotificationConfiguration');
 
@@ -2915,7 +2915,7 @@ export interface ModifyScalingConfigurationRequestNetworkInterfaces {
   securityGroupIds?: string[] | undefined;
 }
 
-export interface ModifyScalingConfigurationResponse {}
+export type ModifyScalingConfigurationResponse = Record<string, never>;
 
 export const ModifyScalingConfiguration: ActionSchema<ModifyScalingConfigurationRequest, ModifyScalingConfigurationResponse> = reference('ModifyScalingConfiguration');
 
@@ -2956,7 +2956,7 @@ export interface ModifyScalingGroupRequestLaunchTemplateOverrides {
   spotPriceLimit?: number | undefined;
 }
 
-export interface ModifyScalingGroupResponse {}
+export type ModifyScalingGroupResponse = Record<string, never>;
 
 export const ModifyScalingGroup: ActionSchema<ModifyScalingGroupRequest, ModifyScalingGroupResponse> = reference('ModifyScalingGroup');
 
@@ -2993,7 +2993,7 @@ export interface ModifyScalingRuleRequestAlarmDimensions {
   dimensionValue?: string | undefined;
 }
 
-export interface ModifyScalingRuleResponse {}
+export type ModifyScalingRuleResponse = Record<string, never>;
 
 export const ModifyScalingRule: ActionSchema<ModifyScalingRuleRequest, ModifyScalingRuleResponse> = reference('ModifyScalingRule');
 
@@ -3014,7 +3014,7 @@ export interface ModifyScheduledTaskRequest {
   scalingGroupId?: string | undefined;
 }
 
-export interface ModifyScheduledTaskResponse {}
+export type ModifyScheduledTaskResponse = Record<string, never>;
 
 export const ModifyScheduledTask: ActionSchema<ModifyScheduledTaskRequest, ModifyScheduledTaskResponse> = reference('ModifyScheduledTask');
 
@@ -3036,7 +3036,7 @@ export interface RecordLifecycleActionHeartbeatRequest {
   regionId?: string | undefined;
 }
 
-export interface RecordLifecycleActionHeartbeatResponse {}
+export type RecordLifecycleActionHeartbeatResponse = Record<string, never>;
 
 export const RecordLifecycleActionHeartbeat: ActionSchema<RecordLifecycleActionHeartbeatRequest, RecordLifecycleActionHeartbeatResponse> = reference('RecordLifecycleActionHeartbeat');
 
@@ -3063,7 +3063,7 @@ export interface ResumeProcessesRequest {
   regionId?: string | undefined;
 }
 
-export interface ResumeProcessesResponse {}
+export type ResumeProcessesResponse = Record<string, never>;
 
 export const ResumeProcesses: ActionSchema<ResumeProcessesRequest, ResumeProcessesResponse> = reference('ResumeProcesses');
 
@@ -3117,7 +3117,7 @@ export interface SetGroupDeletionProtectionRequest {
   regionId?: string | undefined;
 }
 
-export interface SetGroupDeletionProtectionResponse {}
+export type SetGroupDeletionProtectionResponse = Record<string, never>;
 
 export const SetGroupDeletionProtection: ActionSchema<SetGroupDeletionProtectionRequest, SetGroupDeletionProtectionResponse> = reference('SetGroupDeletionProtection');
 
@@ -3126,7 +3126,7 @@ export interface SetInstanceHealthRequest {
   healthStatus: string;
 }
 
-export interface SetInstanceHealthResponse {}
+export type SetInstanceHealthResponse = Record<string, never>;
 
 export const SetInstanceHealth: ActionSchema<SetInstanceHealthRequest, SetInstanceHealthResponse> = reference('SetInstanceHealth');
 
@@ -3136,7 +3136,7 @@ export interface SetInstancesProtectionRequest {
   instanceIds: string[];
 }
 
-export interface SetInstancesProtectionResponse {}
+export type SetInstancesProtectionResponse = Record<string, never>;
 
 export const SetInstancesProtection: ActionSchema<SetInstancesProtectionRequest, SetInstancesProtectionResponse> = reference('SetInstancesProtection');
 
@@ -3147,7 +3147,7 @@ export interface SuspendProcessesRequest {
   regionId?: string | undefined;
 }
 
-export interface SuspendProcessesResponse {}
+export type SuspendProcessesResponse = Record<string, never>;
 
 export const SuspendProcesses: ActionSchema<SuspendProcessesRequest, SuspendProcessesResponse> = reference('SuspendProcesses');
 
@@ -3164,7 +3164,7 @@ export interface TagResourcesRequestTags {
   propagate?: boolean | undefined;
 }
 
-export interface TagResourcesResponse {}
+export type TagResourcesResponse = Record<string, never>;
 
 export const TagResources: ActionSchema<TagResourcesRequest, TagResourcesResponse> = reference('TagResources');
 
@@ -3176,7 +3176,7 @@ export interface UntagResourcesRequest {
   tagKeys?: string[] | undefined;
 }
 
-export interface UntagResourcesResponse {}
+export type UntagResourcesResponse = Record<string, never>;
 
 export const UntagResources: ActionSchema<UntagResourcesRequest, UntagResourcesResponse> = reference('UntagResources');
 
@@ -3185,7 +3185,7 @@ export interface VerifyAuthenticationRequest {
   onlyCheck?: boolean | undefined;
 }
 
-export interface VerifyAuthenticationResponse {}
+export type VerifyAuthenticationResponse = Record<string, never>;
 
 export const VerifyAuthentication: ActionSchema<VerifyAuthenticationRequest, VerifyAuthenticationResponse> = reference('VerifyAuthentication');
 
@@ -3193,6 +3193,6 @@ export interface VerifyUserRequest {
   regionId?: string | undefined;
 }
 
-export interface VerifyUserResponse {}
+export type VerifyUserResponse = Record<string, never>;
 
 export const VerifyUser: ActionSchema<VerifyUserRequest, VerifyUserResponse> = reference('VerifyUser');

@@ -6,70 +6,70 @@ import { referencesOf } from '../tables.js';
 const reference = referencesOf('ram');
 
 export interface AddUserToGroupRequest {
-  groupName?: string | undefined;
-  userName?: string | undefined;
+  groupName: string;
+  userName: string;
 }
 
-export interface AddUserToGroupResponse {}
+export type AddUserToGroupResponse = Record<string, never>;
 
 export const AddUserToGroup: ActionSchema<AddUserToGroupRequest, AddUserToGroupResponse> = reference('AddUserToGroup');
 
 export interface AttachPolicyToGroupRequest {
-  groupName?: string | undefined;
-  policyName?: string | undefined;
-  policyType?: string | undefined;
+  groupName: string;
+  policyName: string;
+  policyType: string;
   resourceGroupId?: string | undefined;
 }
 
-export interface AttachPolicyToGroupResponse {}
+export type AttachPolicyToGroupResponse = Record<string, never>;
 
 export const AttachPolicyToGroup: ActionSchema<AttachPolicyToGroupRequest, AttachPolicyToGroupResponse> = reference('AttachPolicyToGroup');
 
 export interface AttachPolicyToRoleRequest {
-  policyName?: string | undefined;
-  policyType?: string | undefined;
+  policyName: string;
+  policyType: string;
   resourceGroupId?: string | undefined;
-  roleName?: string | undefined;
+  roleName: string;
 }
 
-export interface AttachPolicyToRoleResponse {}
+export type AttachPolicyToRoleResponse = Record<string, never>;
 
 export const AttachPolicyToRole: ActionSchema<AttachPolicyToRoleRequest, AttachPolicyToRoleResponse> = reference('AttachPolicyToRole');
 
 export interface AttachPolicyToUserRequest {
-  policyName?: string | undefined;
-  policyType?: string | undefined;
+  policyName: string;
+  policyType: string;
   resourceGroupId?: string | undefined;
-  userName?: string | undefined;
+  userName: string;
 }
 
-export interface AttachPolicyToUserResponse {}
+export type AttachPolicyToUserResponse = Record<string, never>;
 
 export const AttachPolicyToUser: ActionSchema<AttachPolicyToUserRequest, AttachPolicyToUserResponse> = reference('AttachPolicyToUser');
 
 export interface BindMFADeviceRequest {
-  authenticationCode1?: string | undefined;
-  authenticationCode2?: string | undefined;
-  serialNumber?: string | undefined;
-  userName?: string | undefined;
+  authenticationCode1: string;
+  authenticationCode2: string;
+  serialNumber: string;
+  userName: string;
 }
 
-export interface BindMFADeviceResponse {}
+export type BindMFADeviceResponse = Record<string, never>;
 
 export const BindMFADevice: ActionSchema<BindMFADeviceRequest, BindMFADeviceResponse> = reference('BindMFADevice');
 
 export interface ChangePasswordRequest {
-  newPassword?: string | undefined;
-  oldPassword?: string | undefined;
+  newPassword: string;
+  oldPassword: string;
 }
 
-export interface ChangePasswordResponse {}
+export type ChangePasswordResponse = Record<string, never>;
 
 export const ChangePassword: ActionSchema<ChangePasswordRequest, ChangePasswordResponse> = reference('ChangePassword');
 
-export interface ClearAccountAliasRequest {}
+export type ClearAccountAliasRequest = Record<string, never>;
 
-export interface ClearAccountAliasResponse {}
+export type ClearAccountAliasResponse = Record<string, never>;
 
 export const ClearAccountAlias: ActionSchema<ClearAccountAliasRequest, ClearAccountAliasResponse> = reference('ClearAccountAlias');
 
@@ -92,7 +92,7 @@ export const CreateAccessKey: ActionSchema<CreateAccessKeyRequest, CreateAccessK
 
 export interface CreateGroupRequest {
   comments?: string | undefined;
-  groupName?: string | undefined;
+  groupName: string;
 }
 
 export interface CreateGroupResponse {
@@ -110,9 +110,9 @@ export const CreateGroup: ActionSchema<CreateGroupRequest, CreateGroupResponse> 
 
 export interface CreateLoginProfileRequest {
   MFABindRequired?: boolean | undefined;
-  password?: string | undefined;
+  password: string;
   passwordResetRequired?: boolean | undefined;
-  userName?: string | undefined;
+  userName: string;
 }
 
 export interface CreateLoginProfileResponse {
@@ -130,8 +130,8 @@ export const CreateLoginProfile: ActionSchema<CreateLoginProfileRequest, CreateL
 
 export interface CreatePolicyRequest {
   description?: string | undefined;
-  policyDocument?: string | undefined;
-  policyName?: string | undefined;
+  policyDocument: string;
+  policyName: string;
   tag?: CreatePolicyRequestTag[] | undefined;
 }
 
@@ -155,8 +155,8 @@ export interface CreatePolicyResponsePolicy {
 export const CreatePolicy: ActionSchema<CreatePolicyRequest, CreatePolicyResponse> = reference('CreatePolicy');
 
 export interface CreatePolicyVersionRequest {
-  policyDocument?: string | undefined;
-  policyName?: string | undefined;
+  policyDocument: string;
+  policyName: string;
   rotateStrategy?: string | undefined;
   setAsDefault?: boolean | undefined;
 }
@@ -175,10 +175,10 @@ export interface CreatePolicyVersionResponsePolicyVersion {
 export const CreatePolicyVersion: ActionSchema<CreatePolicyVersionRequest, CreatePolicyVersionResponse> = reference('CreatePolicyVersion');
 
 export interface CreateRoleRequest {
-  assumeRolePolicyDocument?: string | undefined;
+  assumeRolePolicyDocument: string;
   description?: string | undefined;
   maxSessionDuration?: number | undefined;
-  roleName?: string | undefined;
+  roleName: string;
   tag?: CreateRoleRequestTag[] | undefined;
 }
 
@@ -208,7 +208,7 @@ export interface CreateUserRequest {
   displayName?: string | undefined;
   email?: string | undefined;
   mobilePhone?: string | undefined;
-  userName?: string | undefined;
+  userName: string;
 }
 
 export interface CreateUserResponse {
@@ -228,7 +228,7 @@ export interface CreateUserResponseUser {
 export const CreateUser: ActionSchema<CreateUserRequest, CreateUserResponse> = reference('CreateUser');
 
 export interface CreateVirtualMFADeviceRequest {
-  virtualMFADeviceName?: string | undefined;
+  virtualMFADeviceName: string;
 }
 
 export interface CreateVirtualMFADeviceResponse {
@@ -284,102 +284,102 @@ export interface DecodeDiagnosticMessageResponseDecodedDiagnosticMessageMatchedP
 export const DecodeDiagnosticMessage: ActionSchema<DecodeDiagnosticMessageRequest, DecodeDiagnosticMessageResponse> = reference('DecodeDiagnosticMessage');
 
 export interface DeleteAccessKeyRequest {
-  userAccessKeyId?: string | undefined;
+  userAccessKeyId: string;
   userName?: string | undefined;
 }
 
-export interface DeleteAccessKeyResponse {}
+export type DeleteAccessKeyResponse = Record<string, never>;
 
 export const DeleteAccessKey: ActionSchema<DeleteAccessKeyRequest, DeleteAccessKeyResponse> = reference('DeleteAccessKey');
 
 export interface DeleteGroupRequest {
-  groupName?: string | undefined;
+  groupName: string;
 }
 
-export interface DeleteGroupResponse {}
+export type DeleteGroupResponse = Record<string, never>;
 
 export const DeleteGroup: ActionSchema<DeleteGroupRequest, DeleteGroupResponse> = reference('DeleteGroup');
 
 export interface DeleteLoginProfileRequest {
-  userName?: string | undefined;
+  userName: string;
 }
 
-export interface DeleteLoginProfileResponse {}
+export type DeleteLoginProfileResponse = Record<string, never>;
 
 export const DeleteLoginProfile: ActionSchema<DeleteLoginProfileRequest, DeleteLoginProfileResponse> = reference('DeleteLoginProfile');
 
 export interface DeletePolicyRequest {
   cascadingDelete?: boolean | undefined;
-  policyName?: string | undefined;
+  policyName: string;
 }
 
-export interface DeletePolicyResponse {}
+export type DeletePolicyResponse = Record<string, never>;
 
 export const DeletePolicy: ActionSchema<DeletePolicyRequest, DeletePolicyResponse> = reference('DeletePolicy');
 
 export interface DeletePolicyVersionRequest {
-  policyName?: string | undefined;
-  versionId?: string | undefined;
+  policyName: string;
+  versionId: string;
 }
 
-export interface DeletePolicyVersionResponse {}
+export type DeletePolicyVersionResponse = Record<string, never>;
 
 export const DeletePolicyVersion: ActionSchema<DeletePolicyVersionRequest, DeletePolicyVersionResponse> = reference('DeletePolicyVersion');
 
 export interface DeleteRoleRequest {
-  roleName?: string | undefined;
+  roleName: string;
 }
 
-export interface DeleteRoleResponse {}
+export type DeleteRoleResponse = Record<string, never>;
 
 export const DeleteRole: ActionSchema<DeleteRoleRequest, DeleteRoleResponse> = reference('DeleteRole');
 
 export interface DeleteUserRequest {
-  userName?: string | undefined;
+  userName: string;
 }
 
-export interface DeleteUserResponse {}
+export type DeleteUserResponse = Record<string, never>;
 
 export const DeleteUser: ActionSchema<DeleteUserRequest, DeleteUserResponse> = reference('DeleteUser');
 
 export interface DeleteVirtualMFADeviceRequest {
-  serialNumber?: string | undefined;
+  serialNumber: string;
 }
 
-export interface DeleteVirtualMFADeviceResponse {}
+export type DeleteVirtualMFADeviceResponse = Record<string, never>;
 
 export const DeleteVirtualMFADevice: ActionSchema<DeleteVirtualMFADeviceRequest, DeleteVirtualMFADeviceResponse> = reference('DeleteVirtualMFADevice');
 
 export interface DetachPolicyFromGroupRequest {
-  groupName?: string | undefined;
-  policyName?: string | undefined;
-  policyType?: string | undefined;
+  groupName: string;
+  policyName: string;
+  policyType: string;
   resourceGroupId?: string | undefined;
 }
 
-export interface DetachPolicyFromGroupResponse {}
+export type DetachPolicyFromGroupResponse = Record<string, never>;
 
 export const DetachPolicyFromGroup: ActionSchema<DetachPolicyFromGroupRequest, DetachPolicyFromGroupResponse> = reference('DetachPolicyFromGroup');
 
 export interface DetachPolicyFromRoleRequest {
-  policyName?: string | undefined;
-  policyType?: string | undefined;
+  policyName: string;
+  policyType: string;
   resourceGroupId?: string | undefined;
-  roleName?: string | undefined;
+  roleName: string;
 }
 
-export interface DetachPolicyFromRoleResponse {}
+export type DetachPolicyFromRoleResponse = Record<string, never>;
 
 export const DetachPolicyFromRole: ActionSchema<DetachPolicyFromRoleRequest, DetachPolicyFromRoleResponse> = reference('DetachPolicyFromRole');
 
 export interface DetachPolicyFromUserRequest {
-  policyName?: string | undefined;
-  policyType?: string | undefined;
+  policyName: string;
+  policyType: string;
   resourceGroupId?: string | undefined;
-  userName?: string | undefined;
+  userName: string;
 }
 
-export interface DetachPolicyFromUserResponse {}
+export type DetachPolicyFromUserResponse = Record<string, never>;
 
 export const DetachPolicyFromUser: ActionSchema<DetachPolicyFromUserRequest, DetachPolicyFromUserResponse> = reference('DetachPolicyFromUser');
 
@@ -398,7 +398,7 @@ export interface GetAccessKeyLastUsedResponseAccessKeyLastUsed {
 
 export const GetAccessKeyLastUsed: ActionSchema<GetAccessKeyLastUsedRequest, GetAccessKeyLastUsedResponse> = reference('GetAccessKeyLastUsed');
 
-export interface GetAccountAliasRequest {}
+export type GetAccountAliasRequest = Record<string, never>;
 
 export interface GetAccountAliasResponse {
   accountAlias?: string | undefined;
@@ -407,7 +407,7 @@ export interface GetAccountAliasResponse {
 export const GetAccountAlias: ActionSchema<GetAccountAliasRequest, GetAccountAliasResponse> = reference('GetAccountAlias');
 
 export interface GetGroupRequest {
-  groupName?: string | undefined;
+  groupName: string;
 }
 
 export interface GetGroupResponse {
@@ -425,7 +425,7 @@ export interface GetGroupResponseGroup {
 export const GetGroup: ActionSchema<GetGroupRequest, GetGroupResponse> = reference('GetGroup');
 
 export interface GetLoginProfileRequest {
-  userName?: string | undefined;
+  userName: string;
 }
 
 export interface GetLoginProfileResponse {
@@ -441,7 +441,7 @@ export interface GetLoginProfileResponseLoginProfile {
 
 export const GetLoginProfile: ActionSchema<GetLoginProfileRequest, GetLoginProfileResponse> = reference('GetLoginProfile');
 
-export interface GetPasswordPolicyRequest {}
+export type GetPasswordPolicyRequest = Record<string, never>;
 
 export interface GetPasswordPolicyResponse {
   passwordPolicy?: GetPasswordPolicyResponsePasswordPolicy | undefined;
@@ -462,8 +462,8 @@ export interface GetPasswordPolicyResponsePasswordPolicy {
 export const GetPasswordPolicy: ActionSchema<GetPasswordPolicyRequest, GetPasswordPolicyResponse> = reference('GetPasswordPolicy');
 
 export interface GetPolicyRequest {
-  policyName?: string | undefined;
-  policyType?: string | undefined;
+  policyName: string;
+  policyType: string;
 }
 
 export interface GetPolicyResponse {
@@ -492,9 +492,9 @@ export interface GetPolicyResponsePolicy {
 export const GetPolicy: ActionSchema<GetPolicyRequest, GetPolicyResponse> = reference('GetPolicy');
 
 export interface GetPolicyVersionRequest {
-  policyName?: string | undefined;
-  policyType?: string | undefined;
-  versionId?: string | undefined;
+  policyName: string;
+  policyType: string;
+  versionId: string;
 }
 
 export interface GetPolicyVersionResponse {
@@ -511,7 +511,7 @@ export interface GetPolicyVersionResponsePolicyVersion {
 export const GetPolicyVersion: ActionSchema<GetPolicyVersionRequest, GetPolicyVersionResponse> = reference('GetPolicyVersion');
 
 export interface GetRoleRequest {
-  roleName?: string | undefined;
+  roleName: string;
 }
 
 export interface GetRoleResponse {
@@ -531,7 +531,7 @@ export interface GetRoleResponseRole {
 
 export const GetRole: ActionSchema<GetRoleRequest, GetRoleResponse> = reference('GetRole');
 
-export interface GetSecurityPreferenceRequest {}
+export type GetSecurityPreferenceRequest = Record<string, never>;
 
 export interface GetSecurityPreferenceResponse {
   securityPreference?: GetSecurityPreferenceResponseSecurityPreference | undefined;
@@ -566,7 +566,7 @@ export interface GetSecurityPreferenceResponseSecurityPreferencePublicKeyPrefere
 export const GetSecurityPreference: ActionSchema<GetSecurityPreferenceRequest, GetSecurityPreferenceResponse> = reference('GetSecurityPreference');
 
 export interface GetUserRequest {
-  userName?: string | undefined;
+  userName: string;
 }
 
 export interface GetUserResponse {
@@ -588,7 +588,7 @@ export interface GetUserResponseUser {
 export const GetUser: ActionSchema<GetUserRequest, GetUserResponse> = reference('GetUser');
 
 export interface GetUserMFAInfoRequest {
-  userName?: string | undefined;
+  userName: string;
 }
 
 export interface GetUserMFAInfoResponse {
@@ -623,8 +623,8 @@ export interface ListAccessKeysResponseAccessKeysAccessKey {
 export const ListAccessKeys: ActionSchema<ListAccessKeysRequest, ListAccessKeysResponse> = reference('ListAccessKeys');
 
 export interface ListEntitiesForPolicyRequest {
-  policyName?: string | undefined;
-  policyType?: string | undefined;
+  policyName: string;
+  policyType: string;
 }
 
 export interface ListEntitiesForPolicyResponse {
@@ -694,7 +694,7 @@ export interface ListGroupsResponseGroupsGroup {
 export const ListGroups: ActionSchema<ListGroupsRequest, ListGroupsResponse> = reference('ListGroups');
 
 export interface ListGroupsForUserRequest {
-  userName?: string | undefined;
+  userName: string;
 }
 
 export interface ListGroupsForUserResponse {
@@ -759,7 +759,7 @@ export interface ListPoliciesResponsePoliciesPolicyTagsTag {
 export const ListPolicies: ActionSchema<ListPoliciesRequest, ListPoliciesResponse> = reference('ListPolicies');
 
 export interface ListPoliciesForGroupRequest {
-  groupName?: string | undefined;
+  groupName: string;
 }
 
 export interface ListPoliciesForGroupResponse {
@@ -781,7 +781,7 @@ export interface ListPoliciesForGroupResponsePoliciesPolicy {
 export const ListPoliciesForGroup: ActionSchema<ListPoliciesForGroupRequest, ListPoliciesForGroupResponse> = reference('ListPoliciesForGroup');
 
 export interface ListPoliciesForRoleRequest {
-  roleName?: string | undefined;
+  roleName: string;
 }
 
 export interface ListPoliciesForRoleResponse {
@@ -803,7 +803,7 @@ export interface ListPoliciesForRoleResponsePoliciesPolicy {
 export const ListPoliciesForRole: ActionSchema<ListPoliciesForRoleRequest, ListPoliciesForRoleResponse> = reference('ListPoliciesForRole');
 
 export interface ListPoliciesForUserRequest {
-  userName?: string | undefined;
+  userName: string;
 }
 
 export interface ListPoliciesForUserResponse {
@@ -825,8 +825,8 @@ export interface ListPoliciesForUserResponsePoliciesPolicy {
 export const ListPoliciesForUser: ActionSchema<ListPoliciesForUserRequest, ListPoliciesForUserResponse> = reference('ListPoliciesForUser');
 
 export interface ListPolicyVersionsRequest {
-  policyName?: string | undefined;
-  policyType?: string | undefined;
+  policyName: string;
+  policyType: string;
 }
 
 export interface ListPolicyVersionsResponse {
@@ -945,7 +945,7 @@ export interface ListUsersResponseUsersUser {
 export const ListUsers: ActionSchema<ListUsersRequest, ListUsersResponse> = reference('ListUsers');
 
 export interface ListUsersForGroupRequest {
-  groupName?: string | undefined;
+  groupName: string;
   marker?: string | undefined;
   maxItems?: number | undefined;
 }
@@ -968,7 +968,7 @@ export interface ListUsersForGroupResponseUsersUser {
 
 export const ListUsersForGroup: ActionSchema<ListUsersForGroupRequest, ListUsersForGroupResponse> = reference('ListUsersForGroup');
 
-export interface ListVirtualMFADevicesRequest {}
+export type ListVirtualMFADevicesRequest = Record<string, never>;
 
 export interface ListVirtualMFADevicesResponse {
   virtualMFADevices?: ListVirtualMFADevicesResponseVirtualMFADevices | undefined;
@@ -993,28 +993,28 @@ export interface ListVirtualMFADevicesResponseVirtualMFADevicesVirtualMFADeviceU
 export const ListVirtualMFADevices: ActionSchema<ListVirtualMFADevicesRequest, ListVirtualMFADevicesResponse> = reference('ListVirtualMFADevices');
 
 export interface RemoveUserFromGroupRequest {
-  groupName?: string | undefined;
-  userName?: string | undefined;
+  groupName: string;
+  userName: string;
 }
 
-export interface RemoveUserFromGroupResponse {}
+export type RemoveUserFromGroupResponse = Record<string, never>;
 
 export const RemoveUserFromGroup: ActionSchema<RemoveUserFromGroupRequest, RemoveUserFromGroupResponse> = reference('RemoveUserFromGroup');
 
 export interface SetAccountAliasRequest {
-  accountAlias?: string | undefined;
+  accountAlias: string;
 }
 
-export interface SetAccountAliasResponse {}
+export type SetAccountAliasResponse = Record<string, never>;
 
 export const SetAccountAlias: ActionSchema<SetAccountAliasRequest, SetAccountAliasResponse> = reference('SetAccountAlias');
 
 export interface SetDefaultPolicyVersionRequest {
-  policyName?: string | undefined;
-  versionId?: string | undefined;
+  policyName: string;
+  versionId: string;
 }
 
-export interface SetDefaultPolicyVersionResponse {}
+export type SetDefaultPolicyVersionResponse = Record<string, never>;
 
 export const SetDefaultPolicyVersion: ActionSchema<SetDefaultPolicyVersionRequest, SetDefaultPolicyVersionResponse> = reference('SetDefaultPolicyVersion');
 
@@ -1101,12 +1101,12 @@ export interface TagResourcesRequestTag {
   value?: string | undefined;
 }
 
-export interface TagResourcesResponse {}
+export type TagResourcesResponse = Record<string, never>;
 
 export const TagResources: ActionSchema<TagResourcesRequest, TagResourcesResponse> = reference('TagResources');
 
 export interface UnbindMFADeviceRequest {
-  userName?: string | undefined;
+  userName: string;
 }
 
 export interface UnbindMFADeviceResponse {
@@ -1126,22 +1126,22 @@ export interface UntagResourcesRequest {
   tagKeys?: string[] | undefined;
 }
 
-export interface UntagResourcesResponse {}
+export type UntagResourcesResponse = Record<string, never>;
 
 export const UntagResources: ActionSchema<UntagResourcesRequest, UntagResourcesResponse> = reference('UntagResources');
 
 export interface UpdateAccessKeyRequest {
-  status?: string | undefined;
-  userAccessKeyId?: string | undefined;
+  status: string;
+  userAccessKeyId: string;
   userName?: string | undefined;
 }
 
-export interface UpdateAccessKeyResponse {}
+export type UpdateAccessKeyResponse = Record<string, never>;
 
 export const UpdateAccessKey: ActionSchema<UpdateAccessKeyRequest, UpdateAccessKeyResponse> = reference('UpdateAccessKey');
 
 export interface UpdateGroupRequest {
-  groupName?: string | undefined;
+  groupName: string;
   newComments?: string | undefined;
   newGroupName?: string | undefined;
 }
@@ -1164,10 +1164,10 @@ export interface UpdateLoginProfileRequest {
   MFABindRequired?: boolean | undefined;
   password?: string | undefined;
   passwordResetRequired?: boolean | undefined;
-  userName?: string | undefined;
+  userName: string;
 }
 
-export interface UpdateLoginProfileResponse {}
+export type UpdateLoginProfileResponse = Record<string, never>;
 
 export const UpdateLoginProfile: ActionSchema<UpdateLoginProfileRequest, UpdateLoginProfileResponse> = reference('UpdateLoginProfile');
 
@@ -1195,7 +1195,7 @@ export interface UpdateRoleRequest {
   newAssumeRolePolicyDocument?: string | undefined;
   newDescription?: string | undefined;
   newMaxSessionDuration?: number | undefined;
-  roleName?: string | undefined;
+  roleName: string;
 }
 
 export interface UpdateRoleResponse {
@@ -1221,7 +1221,7 @@ export interface UpdateUserRequest {
   newEmail?: string | undefined;
   newMobilePhone?: string | undefined;
   newUserName?: string | undefined;
-  userName?: string | undefined;
+  userName: string;
 }
 
 export interface UpdateUserResponse {

@@ -36,10 +36,10 @@ export const AssumeRole: ActionSchema<AssumeRoleRequest, AssumeRoleResponse> = r
 
 export interface AssumeRoleWithOIDCRequest {
   durationSeconds?: number | undefined;
-  OIDCProviderArn?: string | undefined;
-  OIDCToken?: string | undefined;
+  OIDCProviderArn: string;
+  OIDCToken: string;
   policy?: string | undefined;
-  roleArn?: string | undefined;
+  roleArn: string;
   roleSessionName: string;
 }
 
@@ -76,9 +76,9 @@ export const AssumeRoleWithOIDC: ActionSchema<AssumeRoleWithOIDCRequest, AssumeR
 export interface AssumeRoleWithSAMLRequest {
   durationSeconds?: number | undefined;
   policy?: string | undefined;
-  roleArn?: string | undefined;
-  SAMLAssertion?: string | undefined;
-  SAMLProviderArn?: string | undefined;
+  roleArn: string;
+  SAMLAssertion: string;
+  SAMLProviderArn: string;
 }
 
 export interface AssumeRoleWithSAMLResponse {
@@ -109,7 +109,7 @@ export interface AssumeRoleWithSAMLResponseSAMLAssertionInfo {
 
 export const AssumeRoleWithSAML: ActionSchema<AssumeRoleWithSAMLRequest, AssumeRoleWithSAMLResponse> = reference('AssumeRoleWithSAML');
 
-export interface GetCallerIdentityRequest {}
+export type GetCallerIdentityRequest = Record<string, never>;
 
 export interface GetCallerIdentityResponse {
   accountId?: string | undefined;

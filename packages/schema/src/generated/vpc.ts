@@ -13,7 +13,7 @@ export interface ActivateRouterInterfaceRequest {
   routerInterfaceId: string;
 }
 
-export interface ActivateRouterInterfaceResponse {}
+export type ActivateRouterInterfaceResponse = Record<string, never>;
 
 export const ActivateRouterInterface: ActionSchema<ActivateRouterInterfaceRequest, ActivateRouterInterfaceResponse> = reference('ActivateRouterInterface');
 
@@ -44,7 +44,7 @@ export interface AddBgpNetworkRequest {
   vpcId?: string | undefined;
 }
 
-export interface AddBgpNetworkResponse {}
+export type AddBgpNetworkResponse = Record<string, never>;
 
 export const AddBgpNetwork: ActionSchema<AddBgpNetworkRequest, AddBgpNetworkResponse> = reference('AddBgpNetwork');
 
@@ -61,7 +61,7 @@ export interface AddCommonBandwidthPackageIpRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface AddCommonBandwidthPackageIpResponse {}
+export type AddCommonBandwidthPackageIpResponse = Record<string, never>;
 
 export const AddCommonBandwidthPackageIp: ActionSchema<AddCommonBandwidthPackageIpRequest, AddCommonBandwidthPackageIpResponse> = reference('AddCommonBandwidthPackageIp');
 
@@ -77,7 +77,7 @@ export interface AddCommonBandwidthPackageIpsRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface AddCommonBandwidthPackageIpsResponse {}
+export type AddCommonBandwidthPackageIpsResponse = Record<string, never>;
 
 export const AddCommonBandwidthPackageIps: ActionSchema<AddCommonBandwidthPackageIpsRequest, AddCommonBandwidthPackageIpsResponse> = reference('AddCommonBandwidthPackageIps');
 
@@ -91,7 +91,7 @@ export interface AddGlobalAccelerationInstanceIpRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface AddGlobalAccelerationInstanceIpResponse {}
+export type AddGlobalAccelerationInstanceIpResponse = Record<string, never>;
 
 export const AddGlobalAccelerationInstanceIp: ActionSchema<AddGlobalAccelerationInstanceIpRequest, AddGlobalAccelerationInstanceIpResponse> = reference('AddGlobalAccelerationInstanceIp');
 
@@ -143,7 +143,7 @@ export interface AddSourcesToTrafficMirrorSessionRequest {
   trafficMirrorSourceIds: string[];
 }
 
-export interface AddSourcesToTrafficMirrorSessionResponse {}
+export type AddSourcesToTrafficMirrorSessionResponse = Record<string, never>;
 
 export const AddSourcesToTrafficMirrorSession: ActionSchema<AddSourcesToTrafficMirrorSessionRequest, AddSourcesToTrafficMirrorSessionResponse> = reference('AddSourcesToTrafficMirrorSession');
 
@@ -283,7 +283,7 @@ export interface AllocateIpv6InternetBandwidthRequest {
   dryRun?: boolean | undefined;
   internetChargeType?: string | undefined;
   ipv6AddressId: string;
-  ipv6GatewayId: string;
+  ipv6GatewayId?: string | undefined;
   ownerAccount?: string | undefined;
   ownerId?: number | undefined;
   regionId: string;
@@ -341,7 +341,7 @@ export interface ApplyPhysicalConnectionLOARequestPMInfo {
   PMName?: string | undefined;
 }
 
-export interface ApplyPhysicalConnectionLOAResponse {}
+export type ApplyPhysicalConnectionLOAResponse = Record<string, never>;
 
 export const ApplyPhysicalConnectionLOA: ActionSchema<ApplyPhysicalConnectionLOARequest, ApplyPhysicalConnectionLOAResponse> = reference('ApplyPhysicalConnectionLOA');
 
@@ -361,7 +361,7 @@ export interface AssociateEipAddressRequest {
   vpcId?: string | undefined;
 }
 
-export interface AssociateEipAddressResponse {}
+export type AssociateEipAddressResponse = Record<string, never>;
 
 export const AssociateEipAddress: ActionSchema<AssociateEipAddressRequest, AssociateEipAddressResponse> = reference('AssociateEipAddress');
 
@@ -377,7 +377,7 @@ export interface AssociateEipAddressBatchRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface AssociateEipAddressBatchResponse {}
+export type AssociateEipAddressBatchResponse = Record<string, never>;
 
 export const AssociateEipAddressBatch: ActionSchema<AssociateEipAddressBatchRequest, AssociateEipAddressBatchResponse> = reference('AssociateEipAddressBatch');
 
@@ -393,7 +393,7 @@ export interface AssociateHaVipRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface AssociateHaVipResponse {}
+export type AssociateHaVipResponse = Record<string, never>;
 
 export const AssociateHaVip: ActionSchema<AssociateHaVipRequest, AssociateHaVipResponse> = reference('AssociateHaVip');
 
@@ -405,7 +405,7 @@ export interface AssociateMacSecKeyRequest {
   regionId: string;
 }
 
-export interface AssociateMacSecKeyResponse {}
+export type AssociateMacSecKeyResponse = Record<string, never>;
 
 export const AssociateMacSecKey: ActionSchema<AssociateMacSecKeyRequest, AssociateMacSecKeyResponse> = reference('AssociateMacSecKey');
 
@@ -422,11 +422,11 @@ export interface AssociateNetworkAclRequest {
 }
 
 export interface AssociateNetworkAclRequestResource {
-  resourceId: string;
-  resourceType: string;
+  resourceId?: string | undefined;
+  resourceType?: string | undefined;
 }
 
-export interface AssociateNetworkAclResponse {}
+export type AssociateNetworkAclResponse = Record<string, never>;
 
 export const AssociateNetworkAcl: ActionSchema<AssociateNetworkAclRequest, AssociateNetworkAclResponse> = reference('AssociateNetworkAcl');
 
@@ -450,7 +450,7 @@ export interface AssociatePhysicalConnectionToVirtualBorderRouterRequest {
   vlanId: string;
 }
 
-export interface AssociatePhysicalConnectionToVirtualBorderRouterResponse {}
+export type AssociatePhysicalConnectionToVirtualBorderRouterResponse = Record<string, never>;
 
 export const AssociatePhysicalConnectionToVirtualBorderRouter: ActionSchema<AssociatePhysicalConnectionToVirtualBorderRouterRequest, AssociatePhysicalConnectionToVirtualBorderRouterResponse> = reference('AssociatePhysicalConnectionToVirtualBorderRouter');
 
@@ -465,7 +465,7 @@ export interface AssociateRouteTableRequest {
   vSwitchId: string;
 }
 
-export interface AssociateRouteTableResponse {}
+export type AssociateRouteTableResponse = Record<string, never>;
 
 export const AssociateRouteTable: ActionSchema<AssociateRouteTableRequest, AssociateRouteTableResponse> = reference('AssociateRouteTable');
 
@@ -482,7 +482,7 @@ export interface AssociateRouteTableWithGatewayRequest {
   routeTableId: string;
 }
 
-export interface AssociateRouteTableWithGatewayResponse {}
+export type AssociateRouteTableWithGatewayResponse = Record<string, never>;
 
 export const AssociateRouteTableWithGateway: ActionSchema<AssociateRouteTableWithGatewayRequest, AssociateRouteTableWithGatewayResponse> = reference('AssociateRouteTableWithGateway');
 
@@ -498,7 +498,7 @@ export interface AssociateRouteTablesWithVpcGatewayEndpointRequest {
   routeTableIds: string[];
 }
 
-export interface AssociateRouteTablesWithVpcGatewayEndpointResponse {}
+export type AssociateRouteTablesWithVpcGatewayEndpointResponse = Record<string, never>;
 
 export const AssociateRouteTablesWithVpcGatewayEndpoint: ActionSchema<AssociateRouteTablesWithVpcGatewayEndpointRequest, AssociateRouteTablesWithVpcGatewayEndpointResponse> = reference('AssociateRouteTablesWithVpcGatewayEndpoint');
 
@@ -510,7 +510,7 @@ export interface AssociateVpcCidrBlockRequest {
   ipv6Isp?: string | undefined;
   ownerAccount?: string | undefined;
   ownerId?: number | undefined;
-  regionId: string;
+  regionId?: string | undefined;
   resourceOwnerAccount?: string | undefined;
   resourceOwnerId?: number | undefined;
   secondaryCidrBlock?: string | undefined;
@@ -534,7 +534,7 @@ export interface AssociateVpnGatewayWithCertificateRequest {
   vpnGatewayId: string;
 }
 
-export interface AssociateVpnGatewayWithCertificateResponse {}
+export type AssociateVpnGatewayWithCertificateResponse = Record<string, never>;
 
 export const AssociateVpnGatewayWithCertificate: ActionSchema<AssociateVpnGatewayWithCertificateRequest, AssociateVpnGatewayWithCertificateResponse> = reference('AssociateVpnGatewayWithCertificate');
 
@@ -550,7 +550,7 @@ export interface AttachDhcpOptionsSetToVpcRequest {
   vpcId: string;
 }
 
-export interface AttachDhcpOptionsSetToVpcResponse {}
+export type AttachDhcpOptionsSetToVpcResponse = Record<string, never>;
 
 export const AttachDhcpOptionsSetToVpc: ActionSchema<AttachDhcpOptionsSetToVpcRequest, AttachDhcpOptionsSetToVpcResponse> = reference('AttachDhcpOptionsSetToVpc');
 
@@ -578,7 +578,7 @@ export interface CancelCommonBandwidthPackageIpBandwidthRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface CancelCommonBandwidthPackageIpBandwidthResponse {}
+export type CancelCommonBandwidthPackageIpBandwidthResponse = Record<string, never>;
 
 export const CancelCommonBandwidthPackageIpBandwidth: ActionSchema<CancelCommonBandwidthPackageIpBandwidthRequest, CancelCommonBandwidthPackageIpBandwidthResponse> = reference('CancelCommonBandwidthPackageIpBandwidth');
 
@@ -592,7 +592,7 @@ export interface CancelPhysicalConnectionRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface CancelPhysicalConnectionResponse {}
+export type CancelPhysicalConnectionResponse = Record<string, never>;
 
 export const CancelPhysicalConnection: ActionSchema<CancelPhysicalConnectionRequest, CancelPhysicalConnectionResponse> = reference('CancelPhysicalConnection');
 
@@ -603,7 +603,7 @@ export interface ChangeResourceGroupRequest {
   resourceType: string;
 }
 
-export interface ChangeResourceGroupResponse {}
+export type ChangeResourceGroupResponse = Record<string, never>;
 
 export const ChangeResourceGroup: ActionSchema<ChangeResourceGroupRequest, ChangeResourceGroupResponse> = reference('ChangeResourceGroup');
 
@@ -653,7 +653,7 @@ export interface CompletePhysicalConnectionLOARequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface CompletePhysicalConnectionLOAResponse {}
+export type CompletePhysicalConnectionLOAResponse = Record<string, never>;
 
 export const CompletePhysicalConnectionLOA: ActionSchema<CompletePhysicalConnectionLOARequest, CompletePhysicalConnectionLOAResponse> = reference('CompletePhysicalConnectionLOA');
 
@@ -667,7 +667,7 @@ export interface ConfirmPhysicalConnectionRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ConfirmPhysicalConnectionResponse {}
+export type ConfirmPhysicalConnectionResponse = Record<string, never>;
 
 export const ConfirmPhysicalConnection: ActionSchema<ConfirmPhysicalConnectionRequest, ConfirmPhysicalConnectionResponse> = reference('ConfirmPhysicalConnection');
 
@@ -679,7 +679,7 @@ export interface ConnectRouterInterfaceRequest {
   routerInterfaceId: string;
 }
 
-export interface ConnectRouterInterfaceResponse {}
+export type ConnectRouterInterfaceResponse = Record<string, never>;
 
 export const ConnectRouterInterface: ActionSchema<ConnectRouterInterfaceRequest, ConnectRouterInterfaceResponse> = reference('ConnectRouterInterface');
 
@@ -695,7 +695,7 @@ export interface CopyNetworkAclEntriesRequest {
   sourceNetworkAclId: string;
 }
 
-export interface CopyNetworkAclEntriesResponse {}
+export type CopyNetworkAclEntriesResponse = Record<string, never>;
 
 export const CopyNetworkAclEntries: ActionSchema<CopyNetworkAclEntriesRequest, CopyNetworkAclEntriesResponse> = reference('CopyNetworkAclEntries');
 
@@ -1021,10 +1021,10 @@ export interface CreateFlowLogRequest {
   flowLogName?: string | undefined;
   ipVersion?: string | undefined;
   logFormat?: string | undefined;
-  logStoreName: string;
+  logStoreName?: string | undefined;
   ownerAccount?: string | undefined;
   ownerId?: number | undefined;
-  projectName: string;
+  projectName?: string | undefined;
   regionId: string;
   resourceGroupId?: string | undefined;
   resourceId: string;
@@ -1075,7 +1075,7 @@ export const CreateForwardEntry: ActionSchema<CreateForwardEntryRequest, CreateF
 
 export interface CreateFullNatEntryRequest {
   accessDomain?: string | undefined;
-  accessIp: string;
+  accessIp?: string | undefined;
   accessPort: string;
   clientToken?: string | undefined;
   dryRun?: boolean | undefined;
@@ -1928,23 +1928,23 @@ export interface CreateTrafficMirrorFilterRequest {
 }
 
 export interface CreateTrafficMirrorFilterRequestEgressRules {
-  action: string;
+  action?: string | undefined;
   destinationCidrBlock?: string | undefined;
   destinationPortRange?: string | undefined;
   ipVersion?: string | undefined;
   priority?: number | undefined;
-  protocol: string;
+  protocol?: string | undefined;
   sourceCidrBlock?: string | undefined;
   sourcePortRange?: string | undefined;
 }
 
 export interface CreateTrafficMirrorFilterRequestIngressRules {
-  action: string;
+  action?: string | undefined;
   destinationCidrBlock?: string | undefined;
   destinationPortRange?: string | undefined;
   ipVersion?: string | undefined;
   priority?: number | undefined;
-  protocol: string;
+  protocol?: string | undefined;
   sourceCidrBlock?: string | undefined;
   sourcePortRange?: string | undefined;
 }
@@ -1975,12 +1975,12 @@ export interface CreateTrafficMirrorFilterRulesRequest {
 }
 
 export interface CreateTrafficMirrorFilterRulesRequestEgressRules {
-  action: string;
+  action?: string | undefined;
   destinationCidrBlock?: string | undefined;
   destinationPortRange?: string | undefined;
   ipVersion?: string | undefined;
   priority?: number | undefined;
-  protocol: string;
+  protocol?: string | undefined;
   sourceCidrBlock?: string | undefined;
   sourcePortRange?: string | undefined;
 }
@@ -2046,7 +2046,7 @@ export interface CreateTrafficMirrorSessionResponse {
 export const CreateTrafficMirrorSession: ActionSchema<CreateTrafficMirrorSessionRequest, CreateTrafficMirrorSessionResponse> = reference('CreateTrafficMirrorSession');
 
 export interface CreateVSwitchRequest {
-  cidrBlock: string;
+  cidrBlock?: string | undefined;
   cidrMask?: number | undefined;
   clientToken?: string | undefined;
   description?: string | undefined;
@@ -2337,7 +2337,7 @@ export interface CreateVpnAttachmentRequest {
   autoConfigRoute?: boolean | undefined;
   bgpConfig?: string | undefined;
   clientToken?: string | undefined;
-  customerGatewayId: string;
+  customerGatewayId?: string | undefined;
   dryRun?: boolean | undefined;
   effectImmediately?: boolean | undefined;
   enableDpd?: boolean | undefined;
@@ -2591,7 +2591,7 @@ export interface DeactivateRouterInterfaceRequest {
   routerInterfaceId: string;
 }
 
-export interface DeactivateRouterInterfaceResponse {}
+export type DeactivateRouterInterfaceResponse = Record<string, never>;
 
 export const DeactivateRouterInterface: ActionSchema<DeactivateRouterInterfaceRequest, DeactivateRouterInterfaceResponse> = reference('DeactivateRouterInterface');
 
@@ -2620,7 +2620,7 @@ export interface DeleteBgpGroupRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteBgpGroupResponse {}
+export type DeleteBgpGroupResponse = Record<string, never>;
 
 export const DeleteBgpGroup: ActionSchema<DeleteBgpGroupRequest, DeleteBgpGroupResponse> = reference('DeleteBgpGroup');
 
@@ -2635,7 +2635,7 @@ export interface DeleteBgpNetworkRequest {
   routerId: string;
 }
 
-export interface DeleteBgpNetworkResponse {}
+export type DeleteBgpNetworkResponse = Record<string, never>;
 
 export const DeleteBgpNetwork: ActionSchema<DeleteBgpNetworkRequest, DeleteBgpNetworkResponse> = reference('DeleteBgpNetwork');
 
@@ -2649,7 +2649,7 @@ export interface DeleteBgpPeerRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteBgpPeerResponse {}
+export type DeleteBgpPeerResponse = Record<string, never>;
 
 export const DeleteBgpPeer: ActionSchema<DeleteBgpPeerRequest, DeleteBgpPeerResponse> = reference('DeleteBgpPeer');
 
@@ -2663,7 +2663,7 @@ export interface DeleteCommonBandwidthPackageRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteCommonBandwidthPackageResponse {}
+export type DeleteCommonBandwidthPackageResponse = Record<string, never>;
 
 export const DeleteCommonBandwidthPackage: ActionSchema<DeleteCommonBandwidthPackageRequest, DeleteCommonBandwidthPackageResponse> = reference('DeleteCommonBandwidthPackage');
 
@@ -2677,7 +2677,7 @@ export interface DeleteCustomerGatewayRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteCustomerGatewayResponse {}
+export type DeleteCustomerGatewayResponse = Record<string, never>;
 
 export const DeleteCustomerGateway: ActionSchema<DeleteCustomerGatewayRequest, DeleteCustomerGatewayResponse> = reference('DeleteCustomerGateway');
 
@@ -2692,7 +2692,7 @@ export interface DeleteDhcpOptionsSetRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteDhcpOptionsSetResponse {}
+export type DeleteDhcpOptionsSetResponse = Record<string, never>;
 
 export const DeleteDhcpOptionsSet: ActionSchema<DeleteDhcpOptionsSetRequest, DeleteDhcpOptionsSetResponse> = reference('DeleteDhcpOptionsSet');
 
@@ -2706,7 +2706,7 @@ export interface DeleteEnhancedVpnGatewayRequest {
   vpnGatewayId: string;
 }
 
-export interface DeleteEnhancedVpnGatewayResponse {}
+export type DeleteEnhancedVpnGatewayResponse = Record<string, never>;
 
 export const DeleteEnhancedVpnGateway: ActionSchema<DeleteEnhancedVpnGatewayRequest, DeleteEnhancedVpnGatewayResponse> = reference('DeleteEnhancedVpnGateway');
 
@@ -2721,7 +2721,7 @@ export interface DeleteExpressConnectRequest {
   routerInterfaceId: string;
 }
 
-export interface DeleteExpressConnectResponse {}
+export type DeleteExpressConnectResponse = Record<string, never>;
 
 export const DeleteExpressConnect: ActionSchema<DeleteExpressConnectRequest, DeleteExpressConnectResponse> = reference('DeleteExpressConnect');
 
@@ -2734,7 +2734,7 @@ export interface DeleteExpressConnectTrafficQosRequest {
   resourceOwnerAccount?: string | undefined;
 }
 
-export interface DeleteExpressConnectTrafficQosResponse {}
+export type DeleteExpressConnectTrafficQosResponse = Record<string, never>;
 
 export const DeleteExpressConnectTrafficQos: ActionSchema<DeleteExpressConnectTrafficQosRequest, DeleteExpressConnectTrafficQosResponse> = reference('DeleteExpressConnectTrafficQos');
 
@@ -2748,7 +2748,7 @@ export interface DeleteExpressConnectTrafficQosQueueRequest {
   resourceOwnerAccount?: string | undefined;
 }
 
-export interface DeleteExpressConnectTrafficQosQueueResponse {}
+export type DeleteExpressConnectTrafficQosQueueResponse = Record<string, never>;
 
 export const DeleteExpressConnectTrafficQosQueue: ActionSchema<DeleteExpressConnectTrafficQosQueueRequest, DeleteExpressConnectTrafficQosQueueResponse> = reference('DeleteExpressConnectTrafficQosQueue');
 
@@ -2763,7 +2763,7 @@ export interface DeleteExpressConnectTrafficQosRuleRequest {
   ruleId: string;
 }
 
-export interface DeleteExpressConnectTrafficQosRuleResponse {}
+export type DeleteExpressConnectTrafficQosRuleResponse = Record<string, never>;
 
 export const DeleteExpressConnectTrafficQosRule: ActionSchema<DeleteExpressConnectTrafficQosRuleRequest, DeleteExpressConnectTrafficQosRuleResponse> = reference('DeleteExpressConnectTrafficQosRule');
 
@@ -2776,7 +2776,7 @@ export interface DeleteFailoverTestJobRequest {
   resourceOwnerAccount?: string | undefined;
 }
 
-export interface DeleteFailoverTestJobResponse {}
+export type DeleteFailoverTestJobResponse = Record<string, never>;
 
 export const DeleteFailoverTestJob: ActionSchema<DeleteFailoverTestJobRequest, DeleteFailoverTestJobResponse> = reference('DeleteFailoverTestJob');
 
@@ -2806,7 +2806,7 @@ export interface DeleteForwardEntryRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteForwardEntryResponse {}
+export type DeleteForwardEntryResponse = Record<string, never>;
 
 export const DeleteForwardEntry: ActionSchema<DeleteForwardEntryRequest, DeleteForwardEntryResponse> = reference('DeleteForwardEntry');
 
@@ -2822,7 +2822,7 @@ export interface DeleteFullNatEntryRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteFullNatEntryResponse {}
+export type DeleteFullNatEntryResponse = Record<string, never>;
 
 export const DeleteFullNatEntry: ActionSchema<DeleteFullNatEntryRequest, DeleteFullNatEntryResponse> = reference('DeleteFullNatEntry');
 
@@ -2835,7 +2835,7 @@ export interface DeleteGlobalAccelerationInstanceRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteGlobalAccelerationInstanceResponse {}
+export type DeleteGlobalAccelerationInstanceResponse = Record<string, never>;
 
 export const DeleteGlobalAccelerationInstance: ActionSchema<DeleteGlobalAccelerationInstanceRequest, DeleteGlobalAccelerationInstanceResponse> = reference('DeleteGlobalAccelerationInstance');
 
@@ -2849,7 +2849,7 @@ export interface DeleteHaVipRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteHaVipResponse {}
+export type DeleteHaVipResponse = Record<string, never>;
 
 export const DeleteHaVip: ActionSchema<DeleteHaVipRequest, DeleteHaVipResponse> = reference('DeleteHaVip');
 
@@ -2863,7 +2863,7 @@ export interface DeleteIPv6TranslatorRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteIPv6TranslatorResponse {}
+export type DeleteIPv6TranslatorResponse = Record<string, never>;
 
 export const DeleteIPv6Translator: ActionSchema<DeleteIPv6TranslatorRequest, DeleteIPv6TranslatorResponse> = reference('DeleteIPv6Translator');
 
@@ -2877,7 +2877,7 @@ export interface DeleteIPv6TranslatorAclListRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteIPv6TranslatorAclListResponse {}
+export type DeleteIPv6TranslatorAclListResponse = Record<string, never>;
 
 export const DeleteIPv6TranslatorAclList: ActionSchema<DeleteIPv6TranslatorAclListRequest, DeleteIPv6TranslatorAclListResponse> = reference('DeleteIPv6TranslatorAclList');
 
@@ -2892,7 +2892,7 @@ export interface DeleteIPv6TranslatorEntryRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteIPv6TranslatorEntryResponse {}
+export type DeleteIPv6TranslatorEntryResponse = Record<string, never>;
 
 export const DeleteIPv6TranslatorEntry: ActionSchema<DeleteIPv6TranslatorEntryRequest, DeleteIPv6TranslatorEntryResponse> = reference('DeleteIPv6TranslatorEntry');
 
@@ -2903,7 +2903,7 @@ export interface DeleteIpsecServerRequest {
   regionId: string;
 }
 
-export interface DeleteIpsecServerResponse {}
+export type DeleteIpsecServerResponse = Record<string, never>;
 
 export const DeleteIpsecServer: ActionSchema<DeleteIpsecServerRequest, DeleteIpsecServerResponse> = reference('DeleteIpsecServer');
 
@@ -2919,7 +2919,7 @@ export interface DeleteIpv4GatewayRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteIpv4GatewayResponse {}
+export type DeleteIpv4GatewayResponse = Record<string, never>;
 
 export const DeleteIpv4Gateway: ActionSchema<DeleteIpv4GatewayRequest, DeleteIpv4GatewayResponse> = reference('DeleteIpv4Gateway');
 
@@ -2934,7 +2934,7 @@ export interface DeleteIpv6EgressOnlyRuleRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteIpv6EgressOnlyRuleResponse {}
+export type DeleteIpv6EgressOnlyRuleResponse = Record<string, never>;
 
 export const DeleteIpv6EgressOnlyRule: ActionSchema<DeleteIpv6EgressOnlyRuleRequest, DeleteIpv6EgressOnlyRuleResponse> = reference('DeleteIpv6EgressOnlyRule');
 
@@ -2949,7 +2949,7 @@ export interface DeleteIpv6GatewayRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteIpv6GatewayResponse {}
+export type DeleteIpv6GatewayResponse = Record<string, never>;
 
 export const DeleteIpv6Gateway: ActionSchema<DeleteIpv6GatewayRequest, DeleteIpv6GatewayResponse> = reference('DeleteIpv6Gateway');
 
@@ -2965,7 +2965,7 @@ export interface DeleteIpv6InternetBandwidthRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteIpv6InternetBandwidthResponse {}
+export type DeleteIpv6InternetBandwidthResponse = Record<string, never>;
 
 export const DeleteIpv6InternetBandwidth: ActionSchema<DeleteIpv6InternetBandwidthRequest, DeleteIpv6InternetBandwidthResponse> = reference('DeleteIpv6InternetBandwidth');
 
@@ -2979,7 +2979,7 @@ export interface DeleteNatGatewayRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteNatGatewayResponse {}
+export type DeleteNatGatewayResponse = Record<string, never>;
 
 export const DeleteNatGateway: ActionSchema<DeleteNatGatewayRequest, DeleteNatGatewayResponse> = reference('DeleteNatGateway');
 
@@ -2988,7 +2988,7 @@ export interface DeleteNatIpRequest {
   dryRun?: boolean | undefined;
   ipv4Prefix?: string | undefined;
   natGatewayId?: string | undefined;
-  natIpId: string;
+  natIpId?: string | undefined;
   ownerAccount?: string | undefined;
   ownerId?: number | undefined;
   regionId: string;
@@ -2996,7 +2996,7 @@ export interface DeleteNatIpRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteNatIpResponse {}
+export type DeleteNatIpResponse = Record<string, never>;
 
 export const DeleteNatIp: ActionSchema<DeleteNatIpRequest, DeleteNatIpResponse> = reference('DeleteNatIp');
 
@@ -3012,7 +3012,7 @@ export interface DeleteNatIpCidrRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteNatIpCidrResponse {}
+export type DeleteNatIpCidrResponse = Record<string, never>;
 
 export const DeleteNatIpCidr: ActionSchema<DeleteNatIpCidrRequest, DeleteNatIpCidrResponse> = reference('DeleteNatIpCidr');
 
@@ -3027,7 +3027,7 @@ export interface DeleteNetworkAclRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteNetworkAclResponse {}
+export type DeleteNetworkAclResponse = Record<string, never>;
 
 export const DeleteNetworkAcl: ActionSchema<DeleteNetworkAclRequest, DeleteNetworkAclResponse> = reference('DeleteNetworkAcl');
 
@@ -3041,7 +3041,7 @@ export interface DeletePhysicalConnectionRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeletePhysicalConnectionResponse {}
+export type DeletePhysicalConnectionResponse = Record<string, never>;
 
 export const DeletePhysicalConnection: ActionSchema<DeletePhysicalConnectionRequest, DeletePhysicalConnectionResponse> = reference('DeletePhysicalConnection');
 
@@ -3056,7 +3056,7 @@ export interface DeletePublicIpAddressPoolRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeletePublicIpAddressPoolResponse {}
+export type DeletePublicIpAddressPoolResponse = Record<string, never>;
 
 export const DeletePublicIpAddressPool: ActionSchema<DeletePublicIpAddressPoolRequest, DeletePublicIpAddressPoolResponse> = reference('DeletePublicIpAddressPool');
 
@@ -3072,7 +3072,7 @@ export interface DeletePublicIpAddressPoolCidrBlockRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeletePublicIpAddressPoolCidrBlockResponse {}
+export type DeletePublicIpAddressPoolCidrBlockResponse = Record<string, never>;
 
 export const DeletePublicIpAddressPoolCidrBlock: ActionSchema<DeletePublicIpAddressPoolCidrBlockRequest, DeletePublicIpAddressPoolCidrBlockResponse> = reference('DeletePublicIpAddressPoolCidrBlock');
 
@@ -3128,7 +3128,7 @@ export interface DeleteRouteEntryRequestNextHopList {
   nextHopType?: string | undefined;
 }
 
-export interface DeleteRouteEntryResponse {}
+export type DeleteRouteEntryResponse = Record<string, never>;
 
 export const DeleteRouteEntry: ActionSchema<DeleteRouteEntryRequest, DeleteRouteEntryResponse> = reference('DeleteRouteEntry');
 
@@ -3141,7 +3141,7 @@ export interface DeleteRouteTableRequest {
   routeTableId: string;
 }
 
-export interface DeleteRouteTableResponse {}
+export type DeleteRouteTableResponse = Record<string, never>;
 
 export const DeleteRouteTable: ActionSchema<DeleteRouteTableRequest, DeleteRouteTableResponse> = reference('DeleteRouteTable');
 
@@ -3158,7 +3158,7 @@ export interface DeleteRouteTargetGroupRequestTag {
   value?: string | undefined;
 }
 
-export interface DeleteRouteTargetGroupResponse {}
+export type DeleteRouteTargetGroupResponse = Record<string, never>;
 
 export const DeleteRouteTargetGroup: ActionSchema<DeleteRouteTargetGroupRequest, DeleteRouteTargetGroupResponse> = reference('DeleteRouteTargetGroup');
 
@@ -3172,7 +3172,7 @@ export interface DeleteRouterInterfaceRequest {
   routerInterfaceId: string;
 }
 
-export interface DeleteRouterInterfaceResponse {}
+export type DeleteRouterInterfaceResponse = Record<string, never>;
 
 export const DeleteRouterInterface: ActionSchema<DeleteRouterInterfaceRequest, DeleteRouterInterfaceResponse> = reference('DeleteRouterInterface');
 
@@ -3187,7 +3187,7 @@ export interface DeleteSnatEntryRequest {
   snatTableId: string;
 }
 
-export interface DeleteSnatEntryResponse {}
+export type DeleteSnatEntryResponse = Record<string, never>;
 
 export const DeleteSnatEntry: ActionSchema<DeleteSnatEntryRequest, DeleteSnatEntryResponse> = reference('DeleteSnatEntry');
 
@@ -3201,7 +3201,7 @@ export interface DeleteSslVpnClientCertRequest {
   sslVpnClientCertId: string;
 }
 
-export interface DeleteSslVpnClientCertResponse {}
+export type DeleteSslVpnClientCertResponse = Record<string, never>;
 
 export const DeleteSslVpnClientCert: ActionSchema<DeleteSslVpnClientCertRequest, DeleteSslVpnClientCertResponse> = reference('DeleteSslVpnClientCert');
 
@@ -3215,7 +3215,7 @@ export interface DeleteSslVpnServerRequest {
   sslVpnServerId: string;
 }
 
-export interface DeleteSslVpnServerResponse {}
+export type DeleteSslVpnServerResponse = Record<string, never>;
 
 export const DeleteSslVpnServer: ActionSchema<DeleteSslVpnServerRequest, DeleteSslVpnServerResponse> = reference('DeleteSslVpnServer');
 
@@ -3230,7 +3230,7 @@ export interface DeleteTrafficMirrorFilterRequest {
   trafficMirrorFilterId: string;
 }
 
-export interface DeleteTrafficMirrorFilterResponse {}
+export type DeleteTrafficMirrorFilterResponse = Record<string, never>;
 
 export const DeleteTrafficMirrorFilter: ActionSchema<DeleteTrafficMirrorFilterRequest, DeleteTrafficMirrorFilterResponse> = reference('DeleteTrafficMirrorFilter');
 
@@ -3246,7 +3246,7 @@ export interface DeleteTrafficMirrorFilterRulesRequest {
   trafficMirrorFilterRuleIds: string[];
 }
 
-export interface DeleteTrafficMirrorFilterRulesResponse {}
+export type DeleteTrafficMirrorFilterRulesResponse = Record<string, never>;
 
 export const DeleteTrafficMirrorFilterRules: ActionSchema<DeleteTrafficMirrorFilterRulesRequest, DeleteTrafficMirrorFilterRulesResponse> = reference('DeleteTrafficMirrorFilterRules');
 
@@ -3261,7 +3261,7 @@ export interface DeleteTrafficMirrorSessionRequest {
   trafficMirrorSessionId: string;
 }
 
-export interface DeleteTrafficMirrorSessionResponse {}
+export type DeleteTrafficMirrorSessionResponse = Record<string, never>;
 
 export const DeleteTrafficMirrorSession: ActionSchema<DeleteTrafficMirrorSessionRequest, DeleteTrafficMirrorSessionResponse> = reference('DeleteTrafficMirrorSession');
 
@@ -3275,7 +3275,7 @@ export interface DeleteVSwitchRequest {
   vSwitchId: string;
 }
 
-export interface DeleteVSwitchResponse {}
+export type DeleteVSwitchResponse = Record<string, never>;
 
 export const DeleteVSwitch: ActionSchema<DeleteVSwitchRequest, DeleteVSwitchResponse> = reference('DeleteVSwitch');
 
@@ -3290,7 +3290,7 @@ export interface DeleteVSwitchCidrReservationRequest {
   vSwitchCidrReservationId: string;
 }
 
-export interface DeleteVSwitchCidrReservationResponse {}
+export type DeleteVSwitchCidrReservationResponse = Record<string, never>;
 
 export const DeleteVSwitchCidrReservation: ActionSchema<DeleteVSwitchCidrReservationRequest, DeleteVSwitchCidrReservationResponse> = reference('DeleteVSwitchCidrReservation');
 
@@ -3304,7 +3304,7 @@ export interface DeleteVbrHaRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteVbrHaResponse {}
+export type DeleteVbrHaResponse = Record<string, never>;
 
 export const DeleteVbrHa: ActionSchema<DeleteVbrHaRequest, DeleteVbrHaResponse> = reference('DeleteVbrHa');
 
@@ -3321,7 +3321,7 @@ export interface DeleteVcoRouteEntryRequest {
   weight: number;
 }
 
-export interface DeleteVcoRouteEntryResponse {}
+export type DeleteVcoRouteEntryResponse = Record<string, never>;
 
 export const DeleteVcoRouteEntry: ActionSchema<DeleteVcoRouteEntryRequest, DeleteVcoRouteEntryResponse> = reference('DeleteVcoRouteEntry');
 
@@ -3335,7 +3335,7 @@ export interface DeleteVirtualBorderRouterRequest {
   vbrId: string;
 }
 
-export interface DeleteVirtualBorderRouterResponse {}
+export type DeleteVirtualBorderRouterResponse = Record<string, never>;
 
 export const DeleteVirtualBorderRouter: ActionSchema<DeleteVirtualBorderRouterRequest, DeleteVirtualBorderRouterResponse> = reference('DeleteVirtualBorderRouter');
 
@@ -3351,7 +3351,7 @@ export interface DeleteVpcRequest {
   vpcId: string;
 }
 
-export interface DeleteVpcResponse {}
+export type DeleteVpcResponse = Record<string, never>;
 
 export const DeleteVpc: ActionSchema<DeleteVpcRequest, DeleteVpcResponse> = reference('DeleteVpc');
 
@@ -3366,7 +3366,7 @@ export interface DeleteVpcGatewayEndpointRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteVpcGatewayEndpointResponse {}
+export type DeleteVpcGatewayEndpointResponse = Record<string, never>;
 
 export const DeleteVpcGatewayEndpoint: ActionSchema<DeleteVpcGatewayEndpointRequest, DeleteVpcGatewayEndpointResponse> = reference('DeleteVpcGatewayEndpoint');
 
@@ -3381,7 +3381,7 @@ export interface DeleteVpcPrefixListRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface DeleteVpcPrefixListResponse {}
+export type DeleteVpcPrefixListResponse = Record<string, never>;
 
 export const DeleteVpcPrefixList: ActionSchema<DeleteVpcPrefixListRequest, DeleteVpcPrefixListResponse> = reference('DeleteVpcPrefixList');
 
@@ -3412,7 +3412,7 @@ export interface DeleteVpnConnectionRequest {
   vpnConnectionId: string;
 }
 
-export interface DeleteVpnConnectionResponse {}
+export type DeleteVpnConnectionResponse = Record<string, never>;
 
 export const DeleteVpnConnection: ActionSchema<DeleteVpnConnectionRequest, DeleteVpnConnectionResponse> = reference('DeleteVpnConnection');
 
@@ -3426,7 +3426,7 @@ export interface DeleteVpnGatewayRequest {
   vpnGatewayId: string;
 }
 
-export interface DeleteVpnGatewayResponse {}
+export type DeleteVpnGatewayResponse = Record<string, never>;
 
 export const DeleteVpnGateway: ActionSchema<DeleteVpnGatewayRequest, DeleteVpnGatewayResponse> = reference('DeleteVpnGateway');
 
@@ -3446,7 +3446,7 @@ export interface DeleteVpnPbrRouteEntryRequest {
   weight: number;
 }
 
-export interface DeleteVpnPbrRouteEntryResponse {}
+export type DeleteVpnPbrRouteEntryResponse = Record<string, never>;
 
 export const DeleteVpnPbrRouteEntry: ActionSchema<DeleteVpnPbrRouteEntryRequest, DeleteVpnPbrRouteEntryResponse> = reference('DeleteVpnPbrRouteEntry');
 
@@ -3464,7 +3464,7 @@ export interface DeleteVpnRouteEntryRequest {
   weight: number;
 }
 
-export interface DeleteVpnRouteEntryResponse {}
+export type DeleteVpnRouteEntryResponse = Record<string, never>;
 
 export const DeleteVpnRouteEntry: ActionSchema<DeleteVpnRouteEntryRequest, DeleteVpnRouteEntryResponse> = reference('DeleteVpnRouteEntry');
 
@@ -3479,7 +3479,7 @@ export interface DeletionProtectionRequest {
   type: string;
 }
 
-export interface DeletionProtectionResponse {}
+export type DeletionProtectionResponse = Record<string, never>;
 
 export const DeletionProtection: ActionSchema<DeletionProtectionRequest, DeletionProtectionResponse> = reference('DeletionProtection');
 
@@ -7689,7 +7689,7 @@ export interface DetachDhcpOptionsSetFromVpcRequest {
   vpcId: string;
 }
 
-export interface DetachDhcpOptionsSetFromVpcResponse {}
+export type DetachDhcpOptionsSetFromVpcResponse = Record<string, never>;
 
 export const DetachDhcpOptionsSetFromVpc: ActionSchema<DetachDhcpOptionsSetFromVpcRequest, DetachDhcpOptionsSetFromVpcResponse> = reference('DetachDhcpOptionsSetFromVpc');
 
@@ -7749,7 +7749,7 @@ export interface DisableVpcClassicLinkRequest {
   vpcId: string;
 }
 
-export interface DisableVpcClassicLinkResponse {}
+export type DisableVpcClassicLinkResponse = Record<string, never>;
 
 export const DisableVpcClassicLink: ActionSchema<DisableVpcClassicLinkRequest, DisableVpcClassicLinkResponse> = reference('DisableVpcClassicLink');
 
@@ -7759,7 +7759,7 @@ export interface DisassociateMacSecKeyRequest {
   regionId: string;
 }
 
-export interface DisassociateMacSecKeyResponse {}
+export type DisassociateMacSecKeyResponse = Record<string, never>;
 
 export const DisassociateMacSecKey: ActionSchema<DisassociateMacSecKeyRequest, DisassociateMacSecKeyResponse> = reference('DisassociateMacSecKey');
 
@@ -7776,7 +7776,7 @@ export interface DissociateRouteTableFromGatewayRequest {
   routeTableId: string;
 }
 
-export interface DissociateRouteTableFromGatewayResponse {}
+export type DissociateRouteTableFromGatewayResponse = Record<string, never>;
 
 export const DissociateRouteTableFromGateway: ActionSchema<DissociateRouteTableFromGatewayRequest, DissociateRouteTableFromGatewayResponse> = reference('DissociateRouteTableFromGateway');
 
@@ -7792,7 +7792,7 @@ export interface DissociateRouteTablesFromVpcGatewayEndpointRequest {
   routeTableIds: string[];
 }
 
-export interface DissociateRouteTablesFromVpcGatewayEndpointResponse {}
+export type DissociateRouteTablesFromVpcGatewayEndpointResponse = Record<string, never>;
 
 export const DissociateRouteTablesFromVpcGatewayEndpoint: ActionSchema<DissociateRouteTablesFromVpcGatewayEndpointRequest, DissociateRouteTablesFromVpcGatewayEndpointResponse> = reference('DissociateRouteTablesFromVpcGatewayEndpoint');
 
@@ -7805,7 +7805,7 @@ export interface DissociateVpnGatewayWithCertificateRequest {
   vpnGatewayId: string;
 }
 
-export interface DissociateVpnGatewayWithCertificateResponse {}
+export type DissociateVpnGatewayWithCertificateResponse = Record<string, never>;
 
 export const DissociateVpnGatewayWithCertificate: ActionSchema<DissociateVpnGatewayWithCertificateRequest, DissociateVpnGatewayWithCertificateResponse> = reference('DissociateVpnGatewayWithCertificate');
 
@@ -7909,7 +7909,7 @@ export interface EnablePhysicalConnectionRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface EnablePhysicalConnectionResponse {}
+export type EnablePhysicalConnectionResponse = Record<string, never>;
 
 export const EnablePhysicalConnection: ActionSchema<EnablePhysicalConnectionRequest, EnablePhysicalConnectionResponse> = reference('EnablePhysicalConnection');
 
@@ -7923,7 +7923,7 @@ export interface EnableVpcClassicLinkRequest {
   vpcId: string;
 }
 
-export interface EnableVpcClassicLinkResponse {}
+export type EnableVpcClassicLinkResponse = Record<string, never>;
 
 export const EnableVpcClassicLink: ActionSchema<EnableVpcClassicLinkRequest, EnableVpcClassicLinkResponse> = reference('EnableVpcClassicLink');
 
@@ -7939,7 +7939,7 @@ export interface EnableVpcIpv4GatewayRequest {
   routeTableList?: string[] | undefined;
 }
 
-export interface EnableVpcIpv4GatewayResponse {}
+export type EnableVpcIpv4GatewayResponse = Record<string, never>;
 
 export const EnableVpcIpv4Gateway: ActionSchema<EnableVpcIpv4GatewayRequest, EnableVpcIpv4GatewayResponse> = reference('EnableVpcIpv4Gateway');
 
@@ -8391,7 +8391,7 @@ export interface GrantInstanceToCenRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface GrantInstanceToCenResponse {}
+export type GrantInstanceToCenResponse = Record<string, never>;
 
 export const GrantInstanceToCen: ActionSchema<GrantInstanceToCenRequest, GrantInstanceToCenResponse> = reference('GrantInstanceToCen');
 
@@ -8404,7 +8404,7 @@ export interface GrantInstanceToVbrRequest {
   vbrRegionNo: string;
 }
 
-export interface GrantInstanceToVbrResponse {}
+export type GrantInstanceToVbrResponse = Record<string, never>;
 
 export const GrantInstanceToVbr: ActionSchema<GrantInstanceToVbrRequest, GrantInstanceToVbrResponse> = reference('GrantInstanceToVbr');
 
@@ -8614,7 +8614,7 @@ export interface ListGatewayRouteTableEntriesResponseGatewayRouteEntryModelsNext
 
 export const ListGatewayRouteTableEntries: ActionSchema<ListGatewayRouteTableEntriesRequest, ListGatewayRouteTableEntriesResponse> = reference('ListGatewayRouteTableEntries');
 
-export interface ListGeographicSubRegionsRequest {}
+export type ListGeographicSubRegionsRequest = Record<string, never>;
 
 export interface ListGeographicSubRegionsResponse {
   count?: number | undefined;
@@ -9513,7 +9513,7 @@ export interface ModifyBgpGroupAttributeRequest {
   routeQuota?: number | undefined;
 }
 
-export interface ModifyBgpGroupAttributeResponse {}
+export type ModifyBgpGroupAttributeResponse = Record<string, never>;
 
 export const ModifyBgpGroupAttribute: ActionSchema<ModifyBgpGroupAttributeRequest, ModifyBgpGroupAttributeResponse> = reference('ModifyBgpGroupAttribute');
 
@@ -9531,7 +9531,7 @@ export interface ModifyBgpPeerAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyBgpPeerAttributeResponse {}
+export type ModifyBgpPeerAttributeResponse = Record<string, never>;
 
 export const ModifyBgpPeerAttribute: ActionSchema<ModifyBgpPeerAttributeRequest, ModifyBgpPeerAttributeResponse> = reference('ModifyBgpPeerAttribute');
 
@@ -9546,7 +9546,7 @@ export interface ModifyCommonBandwidthPackageAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyCommonBandwidthPackageAttributeResponse {}
+export type ModifyCommonBandwidthPackageAttributeResponse = Record<string, never>;
 
 export const ModifyCommonBandwidthPackageAttribute: ActionSchema<ModifyCommonBandwidthPackageAttributeRequest, ModifyCommonBandwidthPackageAttributeResponse> = reference('ModifyCommonBandwidthPackageAttribute');
 
@@ -9561,7 +9561,7 @@ export interface ModifyCommonBandwidthPackageIpBandwidthRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyCommonBandwidthPackageIpBandwidthResponse {}
+export type ModifyCommonBandwidthPackageIpBandwidthResponse = Record<string, never>;
 
 export const ModifyCommonBandwidthPackageIpBandwidth: ActionSchema<ModifyCommonBandwidthPackageIpBandwidthRequest, ModifyCommonBandwidthPackageIpBandwidthResponse> = reference('ModifyCommonBandwidthPackageIpBandwidth');
 
@@ -9575,7 +9575,7 @@ export interface ModifyCommonBandwidthPackageSpecRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyCommonBandwidthPackageSpecResponse {}
+export type ModifyCommonBandwidthPackageSpecResponse = Record<string, never>;
 
 export const ModifyCommonBandwidthPackageSpec: ActionSchema<ModifyCommonBandwidthPackageSpecRequest, ModifyCommonBandwidthPackageSpecResponse> = reference('ModifyCommonBandwidthPackageSpec');
 
@@ -9615,7 +9615,7 @@ export interface ModifyEipAddressAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyEipAddressAttributeResponse {}
+export type ModifyEipAddressAttributeResponse = Record<string, never>;
 
 export const ModifyEipAddressAttribute: ActionSchema<ModifyEipAddressAttributeRequest, ModifyEipAddressAttributeResponse> = reference('ModifyEipAddressAttribute');
 
@@ -9629,7 +9629,7 @@ export interface ModifyEipForwardModeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyEipForwardModeResponse {}
+export type ModifyEipForwardModeResponse = Record<string, never>;
 
 export const ModifyEipForwardMode: ActionSchema<ModifyEipForwardModeRequest, ModifyEipForwardModeResponse> = reference('ModifyEipForwardMode');
 
@@ -9647,7 +9647,7 @@ export interface ModifyExpressCloudConnectionAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyExpressCloudConnectionAttributeResponse {}
+export type ModifyExpressCloudConnectionAttributeResponse = Record<string, never>;
 
 export const ModifyExpressCloudConnectionAttribute: ActionSchema<ModifyExpressCloudConnectionAttributeRequest, ModifyExpressCloudConnectionAttributeResponse> = reference('ModifyExpressCloudConnectionAttribute');
 
@@ -9661,7 +9661,7 @@ export interface ModifyExpressCloudConnectionBandwidthRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyExpressCloudConnectionBandwidthResponse {}
+export type ModifyExpressCloudConnectionBandwidthResponse = Record<string, never>;
 
 export const ModifyExpressCloudConnectionBandwidth: ActionSchema<ModifyExpressCloudConnectionBandwidthRequest, ModifyExpressCloudConnectionBandwidthResponse> = reference('ModifyExpressCloudConnectionBandwidth');
 
@@ -9688,7 +9688,7 @@ export interface ModifyExpressConnectTrafficQosRequestRemoveInstanceList {
   instanceType?: string | undefined;
 }
 
-export interface ModifyExpressConnectTrafficQosResponse {}
+export type ModifyExpressConnectTrafficQosResponse = Record<string, never>;
 
 export const ModifyExpressConnectTrafficQos: ActionSchema<ModifyExpressConnectTrafficQosRequest, ModifyExpressConnectTrafficQosResponse> = reference('ModifyExpressConnectTrafficQos');
 
@@ -9705,7 +9705,7 @@ export interface ModifyExpressConnectTrafficQosQueueRequest {
   resourceOwnerAccount?: string | undefined;
 }
 
-export interface ModifyExpressConnectTrafficQosQueueResponse {}
+export type ModifyExpressConnectTrafficQosQueueResponse = Record<string, never>;
 
 export const ModifyExpressConnectTrafficQosQueue: ActionSchema<ModifyExpressConnectTrafficQosQueueRequest, ModifyExpressConnectTrafficQosQueueResponse> = reference('ModifyExpressConnectTrafficQosQueue');
 
@@ -9732,7 +9732,7 @@ export interface ModifyExpressConnectTrafficQosRuleRequest {
   srcPortRange?: string | undefined;
 }
 
-export interface ModifyExpressConnectTrafficQosRuleResponse {}
+export type ModifyExpressConnectTrafficQosRuleResponse = Record<string, never>;
 
 export const ModifyExpressConnectTrafficQosRule: ActionSchema<ModifyExpressConnectTrafficQosRuleRequest, ModifyExpressConnectTrafficQosRuleResponse> = reference('ModifyExpressConnectTrafficQosRule');
 
@@ -9775,7 +9775,7 @@ export interface ModifyForwardEntryRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyForwardEntryResponse {}
+export type ModifyForwardEntryResponse = Record<string, never>;
 
 export const ModifyForwardEntry: ActionSchema<ModifyForwardEntryRequest, ModifyForwardEntryResponse> = reference('ModifyForwardEntry');
 
@@ -9800,7 +9800,7 @@ export interface ModifyFullNatEntryAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyFullNatEntryAttributeResponse {}
+export type ModifyFullNatEntryAttributeResponse = Record<string, never>;
 
 export const ModifyFullNatEntryAttribute: ActionSchema<ModifyFullNatEntryAttributeRequest, ModifyFullNatEntryAttributeResponse> = reference('ModifyFullNatEntryAttribute');
 
@@ -9815,7 +9815,7 @@ export interface ModifyGlobalAccelerationInstanceAttributesRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyGlobalAccelerationInstanceAttributesResponse {}
+export type ModifyGlobalAccelerationInstanceAttributesResponse = Record<string, never>;
 
 export const ModifyGlobalAccelerationInstanceAttributes: ActionSchema<ModifyGlobalAccelerationInstanceAttributesRequest, ModifyGlobalAccelerationInstanceAttributesResponse> = reference('ModifyGlobalAccelerationInstanceAttributes');
 
@@ -9829,7 +9829,7 @@ export interface ModifyGlobalAccelerationInstanceSpecRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyGlobalAccelerationInstanceSpecResponse {}
+export type ModifyGlobalAccelerationInstanceSpecResponse = Record<string, never>;
 
 export const ModifyGlobalAccelerationInstanceSpec: ActionSchema<ModifyGlobalAccelerationInstanceSpecRequest, ModifyGlobalAccelerationInstanceSpecResponse> = reference('ModifyGlobalAccelerationInstanceSpec');
 
@@ -9845,7 +9845,7 @@ export interface ModifyHaVipAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyHaVipAttributeResponse {}
+export type ModifyHaVipAttributeResponse = Record<string, never>;
 
 export const ModifyHaVipAttribute: ActionSchema<ModifyHaVipAttributeRequest, ModifyHaVipAttributeResponse> = reference('ModifyHaVipAttribute');
 
@@ -9860,7 +9860,7 @@ export interface ModifyIPv6TranslatorAclAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyIPv6TranslatorAclAttributeResponse {}
+export type ModifyIPv6TranslatorAclAttributeResponse = Record<string, never>;
 
 export const ModifyIPv6TranslatorAclAttribute: ActionSchema<ModifyIPv6TranslatorAclAttributeRequest, ModifyIPv6TranslatorAclAttributeResponse> = reference('ModifyIPv6TranslatorAclAttribute');
 
@@ -9875,7 +9875,7 @@ export interface ModifyIPv6TranslatorAclListEntryRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyIPv6TranslatorAclListEntryResponse {}
+export type ModifyIPv6TranslatorAclListEntryResponse = Record<string, never>;
 
 export const ModifyIPv6TranslatorAclListEntry: ActionSchema<ModifyIPv6TranslatorAclListEntryRequest, ModifyIPv6TranslatorAclListEntryResponse> = reference('ModifyIPv6TranslatorAclListEntry');
 
@@ -9891,7 +9891,7 @@ export interface ModifyIPv6TranslatorAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyIPv6TranslatorAttributeResponse {}
+export type ModifyIPv6TranslatorAttributeResponse = Record<string, never>;
 
 export const ModifyIPv6TranslatorAttribute: ActionSchema<ModifyIPv6TranslatorAttributeRequest, ModifyIPv6TranslatorAttributeResponse> = reference('ModifyIPv6TranslatorAttribute');
 
@@ -9932,7 +9932,7 @@ export interface ModifyIPv6TranslatorEntryRequest {
   transProtocol?: string | undefined;
 }
 
-export interface ModifyIPv6TranslatorEntryResponse {}
+export type ModifyIPv6TranslatorEntryResponse = Record<string, never>;
 
 export const ModifyIPv6TranslatorEntry: ActionSchema<ModifyIPv6TranslatorEntryRequest, ModifyIPv6TranslatorEntryResponse> = reference('ModifyIPv6TranslatorEntry');
 
@@ -9949,7 +9949,7 @@ export interface ModifyIpv6AddressAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyIpv6AddressAttributeResponse {}
+export type ModifyIpv6AddressAttributeResponse = Record<string, never>;
 
 export const ModifyIpv6AddressAttribute: ActionSchema<ModifyIpv6AddressAttributeRequest, ModifyIpv6AddressAttributeResponse> = reference('ModifyIpv6AddressAttribute');
 
@@ -9966,7 +9966,7 @@ export interface ModifyIpv6GatewayAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyIpv6GatewayAttributeResponse {}
+export type ModifyIpv6GatewayAttributeResponse = Record<string, never>;
 
 export const ModifyIpv6GatewayAttribute: ActionSchema<ModifyIpv6GatewayAttributeRequest, ModifyIpv6GatewayAttributeResponse> = reference('ModifyIpv6GatewayAttribute');
 
@@ -9983,7 +9983,7 @@ export interface ModifyIpv6InternetBandwidthRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyIpv6InternetBandwidthResponse {}
+export type ModifyIpv6InternetBandwidthResponse = Record<string, never>;
 
 export const ModifyIpv6InternetBandwidth: ActionSchema<ModifyIpv6InternetBandwidthRequest, ModifyIpv6InternetBandwidthResponse> = reference('ModifyIpv6InternetBandwidth');
 
@@ -10007,7 +10007,7 @@ export interface ModifyNatGatewayAttributeRequestLogDelivery {
   logDestination?: string | undefined;
 }
 
-export interface ModifyNatGatewayAttributeResponse {}
+export type ModifyNatGatewayAttributeResponse = Record<string, never>;
 
 export const ModifyNatGatewayAttribute: ActionSchema<ModifyNatGatewayAttributeRequest, ModifyNatGatewayAttributeResponse> = reference('ModifyNatGatewayAttribute');
 
@@ -10023,7 +10023,7 @@ export interface ModifyNatGatewaySpecRequest {
   spec: string;
 }
 
-export interface ModifyNatGatewaySpecResponse {}
+export type ModifyNatGatewaySpecResponse = Record<string, never>;
 
 export const ModifyNatGatewaySpec: ActionSchema<ModifyNatGatewaySpecRequest, ModifyNatGatewaySpecResponse> = reference('ModifyNatGatewaySpec');
 
@@ -10040,7 +10040,7 @@ export interface ModifyNatIpAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyNatIpAttributeResponse {}
+export type ModifyNatIpAttributeResponse = Record<string, never>;
 
 export const ModifyNatIpAttribute: ActionSchema<ModifyNatIpAttributeRequest, ModifyNatIpAttributeResponse> = reference('ModifyNatIpAttribute');
 
@@ -10058,7 +10058,7 @@ export interface ModifyNatIpCidrAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyNatIpCidrAttributeResponse {}
+export type ModifyNatIpCidrAttributeResponse = Record<string, never>;
 
 export const ModifyNatIpCidrAttribute: ActionSchema<ModifyNatIpCidrAttributeRequest, ModifyNatIpCidrAttributeResponse> = reference('ModifyNatIpCidrAttribute');
 
@@ -10075,7 +10075,7 @@ export interface ModifyNetworkAclAttributesRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ModifyNetworkAclAttributesResponse {}
+export type ModifyNetworkAclAttributesResponse = Record<string, never>;
 
 export const ModifyNetworkAclAttributes: ActionSchema<ModifyNetworkAclAttributesRequest, ModifyNetworkAclAttributesResponse> = reference('ModifyNetworkAclAttributes');
 
@@ -10098,7 +10098,7 @@ export interface ModifyPhysicalConnectionAttributeRequest {
   bandwidth?: number | undefined;
 }
 
-export interface ModifyPhysicalConnectionAttributeResponse {}
+export type ModifyPhysicalConnectionAttributeResponse = Record<string, never>;
 
 export const ModifyPhysicalConnectionAttribute: ActionSchema<ModifyPhysicalConnectionAttributeRequest, ModifyPhysicalConnectionAttributeResponse> = reference('ModifyPhysicalConnectionAttribute');
 
@@ -10113,12 +10113,12 @@ export interface ModifyRouteEntryRequest {
   regionId: string;
   resourceOwnerAccount?: string | undefined;
   resourceOwnerId?: number | undefined;
-  routeEntryId: string;
+  routeEntryId?: string | undefined;
   routeEntryName?: string | undefined;
   routeTableId?: string | undefined;
 }
 
-export interface ModifyRouteEntryResponse {}
+export type ModifyRouteEntryResponse = Record<string, never>;
 
 export const ModifyRouteEntry: ActionSchema<ModifyRouteEntryRequest, ModifyRouteEntryResponse> = reference('ModifyRouteEntry');
 
@@ -10134,7 +10134,7 @@ export interface ModifyRouteTableAttributesRequest {
   routeTableName?: string | undefined;
 }
 
-export interface ModifyRouteTableAttributesResponse {}
+export type ModifyRouteTableAttributesResponse = Record<string, never>;
 
 export const ModifyRouteTableAttributes: ActionSchema<ModifyRouteTableAttributesRequest, ModifyRouteTableAttributesResponse> = reference('ModifyRouteTableAttributes');
 
@@ -10157,7 +10157,7 @@ export interface ModifyRouterInterfaceAttributeRequest {
   routerInterfaceId: string;
 }
 
-export interface ModifyRouterInterfaceAttributeResponse {}
+export type ModifyRouterInterfaceAttributeResponse = Record<string, never>;
 
 export const ModifyRouterInterfaceAttribute: ActionSchema<ModifyRouterInterfaceAttributeRequest, ModifyRouterInterfaceAttributeResponse> = reference('ModifyRouterInterfaceAttribute');
 
@@ -10194,7 +10194,7 @@ export interface ModifySnatEntryRequest {
   snatTableId: string;
 }
 
-export interface ModifySnatEntryResponse {}
+export type ModifySnatEntryResponse = Record<string, never>;
 
 export const ModifySnatEntry: ActionSchema<ModifySnatEntryRequest, ModifySnatEntryResponse> = reference('ModifySnatEntry');
 
@@ -10366,7 +10366,7 @@ export interface ModifyVRouterAttributeRequest {
   VRouterName?: string | undefined;
 }
 
-export interface ModifyVRouterAttributeResponse {}
+export type ModifyVRouterAttributeResponse = Record<string, never>;
 
 export const ModifyVRouterAttribute: ActionSchema<ModifyVRouterAttributeRequest, ModifyVRouterAttributeResponse> = reference('ModifyVRouterAttribute');
 
@@ -10385,7 +10385,7 @@ export interface ModifyVSwitchAttributeRequest {
   vpcIpv6CidrBlock?: string | undefined;
 }
 
-export interface ModifyVSwitchAttributeResponse {}
+export type ModifyVSwitchAttributeResponse = Record<string, never>;
 
 export const ModifyVSwitchAttribute: ActionSchema<ModifyVSwitchAttributeRequest, ModifyVSwitchAttributeResponse> = reference('ModifyVSwitchAttribute');
 
@@ -10402,7 +10402,7 @@ export interface ModifyVSwitchCidrReservationAttributeRequest {
   vSwitchCidrReservationName?: string | undefined;
 }
 
-export interface ModifyVSwitchCidrReservationAttributeResponse {}
+export type ModifyVSwitchCidrReservationAttributeResponse = Record<string, never>;
 
 export const ModifyVSwitchCidrReservationAttribute: ActionSchema<ModifyVSwitchCidrReservationAttributeRequest, ModifyVSwitchCidrReservationAttributeResponse> = reference('ModifyVSwitchCidrReservationAttribute');
 
@@ -10420,7 +10420,7 @@ export interface ModifyVcoRouteEntryWeightRequest {
   weight: number;
 }
 
-export interface ModifyVcoRouteEntryWeightResponse {}
+export type ModifyVcoRouteEntryWeightResponse = Record<string, never>;
 
 export const ModifyVcoRouteEntryWeight: ActionSchema<ModifyVcoRouteEntryWeightRequest, ModifyVcoRouteEntryWeightResponse> = reference('ModifyVcoRouteEntryWeight');
 
@@ -10452,7 +10452,7 @@ export interface ModifyVirtualBorderRouterAttributeRequest {
   vlanId?: number | undefined;
 }
 
-export interface ModifyVirtualBorderRouterAttributeResponse {}
+export type ModifyVirtualBorderRouterAttributeResponse = Record<string, never>;
 
 export const ModifyVirtualBorderRouterAttribute: ActionSchema<ModifyVirtualBorderRouterAttributeRequest, ModifyVirtualBorderRouterAttributeResponse> = reference('ModifyVirtualBorderRouterAttribute');
 
@@ -10472,7 +10472,7 @@ export interface ModifyVpcAttributeRequest {
   vpcName?: string | undefined;
 }
 
-export interface ModifyVpcAttributeResponse {}
+export type ModifyVpcAttributeResponse = Record<string, never>;
 
 export const ModifyVpcAttribute: ActionSchema<ModifyVpcAttributeRequest, ModifyVpcAttributeResponse> = reference('ModifyVpcAttribute');
 
@@ -10485,7 +10485,7 @@ export interface ModifyVpcCidrBlockRequest {
   vpcId: string;
 }
 
-export interface ModifyVpcCidrBlockResponse {}
+export type ModifyVpcCidrBlockResponse = Record<string, never>;
 
 export const ModifyVpcCidrBlock: ActionSchema<ModifyVpcCidrBlockRequest, ModifyVpcCidrBlockResponse> = reference('ModifyVpcCidrBlock');
 
@@ -10909,7 +10909,7 @@ export interface ModifyVpnPbrRouteEntryAttributeRequest {
   weight: number;
 }
 
-export interface ModifyVpnPbrRouteEntryAttributeResponse {}
+export type ModifyVpnPbrRouteEntryAttributeResponse = Record<string, never>;
 
 export const ModifyVpnPbrRouteEntryAttribute: ActionSchema<ModifyVpnPbrRouteEntryAttributeRequest, ModifyVpnPbrRouteEntryAttributeResponse> = reference('ModifyVpnPbrRouteEntryAttribute');
 
@@ -10929,7 +10929,7 @@ export interface ModifyVpnPbrRouteEntryPriorityRequest {
   weight: number;
 }
 
-export interface ModifyVpnPbrRouteEntryPriorityResponse {}
+export type ModifyVpnPbrRouteEntryPriorityResponse = Record<string, never>;
 
 export const ModifyVpnPbrRouteEntryPriority: ActionSchema<ModifyVpnPbrRouteEntryPriorityRequest, ModifyVpnPbrRouteEntryPriorityResponse> = reference('ModifyVpnPbrRouteEntryPriority');
 
@@ -10950,7 +10950,7 @@ export interface ModifyVpnPbrRouteEntryWeightRequest {
   weight: number;
 }
 
-export interface ModifyVpnPbrRouteEntryWeightResponse {}
+export type ModifyVpnPbrRouteEntryWeightResponse = Record<string, never>;
 
 export const ModifyVpnPbrRouteEntryWeight: ActionSchema<ModifyVpnPbrRouteEntryWeightRequest, ModifyVpnPbrRouteEntryWeightResponse> = reference('ModifyVpnPbrRouteEntryWeight');
 
@@ -10969,7 +10969,7 @@ export interface ModifyVpnRouteEntryWeightRequest {
   weight: number;
 }
 
-export interface ModifyVpnRouteEntryWeightResponse {}
+export type ModifyVpnRouteEntryWeightResponse = Record<string, never>;
 
 export const ModifyVpnRouteEntryWeight: ActionSchema<ModifyVpnRouteEntryWeightRequest, ModifyVpnRouteEntryWeightResponse> = reference('ModifyVpnRouteEntryWeight');
 
@@ -10984,7 +10984,7 @@ export interface MoveResourceGroupRequest {
   resourceType: string;
 }
 
-export interface MoveResourceGroupResponse {}
+export type MoveResourceGroupResponse = Record<string, never>;
 
 export const MoveResourceGroup: ActionSchema<MoveResourceGroupRequest, MoveResourceGroupResponse> = reference('MoveResourceGroup');
 
@@ -10999,7 +10999,7 @@ export interface MoveVpnResourceGroupRequest {
   resourceType: string;
 }
 
-export interface MoveVpnResourceGroupResponse {}
+export type MoveVpnResourceGroupResponse = Record<string, never>;
 
 export const MoveVpnResourceGroup: ActionSchema<MoveVpnResourceGroupRequest, MoveVpnResourceGroupResponse> = reference('MoveVpnResourceGroup');
 
@@ -11027,7 +11027,7 @@ export interface OpenPhysicalConnectionServiceRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface OpenPhysicalConnectionServiceResponse {}
+export type OpenPhysicalConnectionServiceResponse = Record<string, never>;
 
 export const OpenPhysicalConnectionService: ActionSchema<OpenPhysicalConnectionServiceRequest, OpenPhysicalConnectionServiceResponse> = reference('OpenPhysicalConnectionService');
 
@@ -11080,7 +11080,7 @@ export interface PublishVpcRouteEntriesRequestRouteEntries {
   routeTableId: string;
 }
 
-export interface PublishVpcRouteEntriesResponse {}
+export type PublishVpcRouteEntriesResponse = Record<string, never>;
 
 export const PublishVpcRouteEntries: ActionSchema<PublishVpcRouteEntriesRequest, PublishVpcRouteEntriesResponse> = reference('PublishVpcRouteEntries');
 
@@ -11098,7 +11098,7 @@ export interface PublishVpnRouteEntryRequest {
   vpnGatewayId: string;
 }
 
-export interface PublishVpnRouteEntryResponse {}
+export type PublishVpnRouteEntryResponse = Record<string, never>;
 
 export const PublishVpnRouteEntry: ActionSchema<PublishVpnRouteEntryRequest, PublishVpnRouteEntryResponse> = reference('PublishVpnRouteEntry');
 
@@ -11109,7 +11109,7 @@ export interface RecoverPhysicalConnectionRequest {
   token?: string | undefined;
 }
 
-export interface RecoverPhysicalConnectionResponse {}
+export type RecoverPhysicalConnectionResponse = Record<string, never>;
 
 export const RecoverPhysicalConnection: ActionSchema<RecoverPhysicalConnectionRequest, RecoverPhysicalConnectionResponse> = reference('RecoverPhysicalConnection');
 
@@ -11123,7 +11123,7 @@ export interface RecoverVirtualBorderRouterRequest {
   vbrId: string;
 }
 
-export interface RecoverVirtualBorderRouterResponse {}
+export type RecoverVirtualBorderRouterResponse = Record<string, never>;
 
 export const RecoverVirtualBorderRouter: ActionSchema<RecoverVirtualBorderRouterRequest, RecoverVirtualBorderRouterResponse> = reference('RecoverVirtualBorderRouter');
 
@@ -11136,7 +11136,7 @@ export interface ReleaseEipAddressRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ReleaseEipAddressResponse {}
+export type ReleaseEipAddressResponse = Record<string, never>;
 
 export const ReleaseEipAddress: ActionSchema<ReleaseEipAddressRequest, ReleaseEipAddressResponse> = reference('ReleaseEipAddress');
 
@@ -11150,7 +11150,7 @@ export interface ReleaseEipSegmentAddressRequest {
   segmentInstanceId: string;
 }
 
-export interface ReleaseEipSegmentAddressResponse {}
+export type ReleaseEipSegmentAddressResponse = Record<string, never>;
 
 export const ReleaseEipSegmentAddress: ActionSchema<ReleaseEipSegmentAddressRequest, ReleaseEipSegmentAddressResponse> = reference('ReleaseEipSegmentAddress');
 
@@ -11165,7 +11165,7 @@ export interface ReleaseIpv6AddressRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface ReleaseIpv6AddressResponse {}
+export type ReleaseIpv6AddressResponse = Record<string, never>;
 
 export const ReleaseIpv6Address: ActionSchema<ReleaseIpv6AddressRequest, ReleaseIpv6AddressResponse> = reference('ReleaseIpv6Address');
 
@@ -11181,7 +11181,7 @@ export interface RemoveCommonBandwidthPackageIpRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface RemoveCommonBandwidthPackageIpResponse {}
+export type RemoveCommonBandwidthPackageIpResponse = Record<string, never>;
 
 export const RemoveCommonBandwidthPackageIp: ActionSchema<RemoveCommonBandwidthPackageIpRequest, RemoveCommonBandwidthPackageIpResponse> = reference('RemoveCommonBandwidthPackageIp');
 
@@ -11195,7 +11195,7 @@ export interface RemoveGlobalAccelerationInstanceIpRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface RemoveGlobalAccelerationInstanceIpResponse {}
+export type RemoveGlobalAccelerationInstanceIpResponse = Record<string, never>;
 
 export const RemoveGlobalAccelerationInstanceIp: ActionSchema<RemoveGlobalAccelerationInstanceIpRequest, RemoveGlobalAccelerationInstanceIpResponse> = reference('RemoveGlobalAccelerationInstanceIp');
 
@@ -11210,7 +11210,7 @@ export interface RemoveIPv6TranslatorAclListEntryRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface RemoveIPv6TranslatorAclListEntryResponse {}
+export type RemoveIPv6TranslatorAclListEntryResponse = Record<string, never>;
 
 export const RemoveIPv6TranslatorAclListEntry: ActionSchema<RemoveIPv6TranslatorAclListEntryRequest, RemoveIPv6TranslatorAclListEntryResponse> = reference('RemoveIPv6TranslatorAclListEntry');
 
@@ -11226,7 +11226,7 @@ export interface RemoveSourcesFromTrafficMirrorSessionRequest {
   trafficMirrorSourceIds: string[];
 }
 
-export interface RemoveSourcesFromTrafficMirrorSessionResponse {}
+export type RemoveSourcesFromTrafficMirrorSessionResponse = Record<string, never>;
 
 export const RemoveSourcesFromTrafficMirrorSession: ActionSchema<RemoveSourcesFromTrafficMirrorSessionRequest, RemoveSourcesFromTrafficMirrorSessionResponse> = reference('RemoveSourcesFromTrafficMirrorSession');
 
@@ -11242,7 +11242,7 @@ export interface ReplaceVpcDhcpOptionsSetRequest {
   vpcId: string;
 }
 
-export interface ReplaceVpcDhcpOptionsSetResponse {}
+export type ReplaceVpcDhcpOptionsSetResponse = Record<string, never>;
 
 export const ReplaceVpcDhcpOptionsSet: ActionSchema<ReplaceVpcDhcpOptionsSetRequest, ReplaceVpcDhcpOptionsSetResponse> = reference('ReplaceVpcDhcpOptionsSet');
 
@@ -11259,7 +11259,7 @@ export interface RetryVpcPrefixListAssociationRequest {
   resourceType: string;
 }
 
-export interface RetryVpcPrefixListAssociationResponse {}
+export type RetryVpcPrefixListAssociationResponse = Record<string, never>;
 
 export const RetryVpcPrefixListAssociation: ActionSchema<RetryVpcPrefixListAssociationRequest, RetryVpcPrefixListAssociationResponse> = reference('RetryVpcPrefixListAssociation');
 
@@ -11276,7 +11276,7 @@ export interface RevokeInstanceFromCenRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface RevokeInstanceFromCenResponse {}
+export type RevokeInstanceFromCenResponse = Record<string, never>;
 
 export const RevokeInstanceFromCen: ActionSchema<RevokeInstanceFromCenRequest, RevokeInstanceFromCenResponse> = reference('RevokeInstanceFromCen');
 
@@ -11289,7 +11289,7 @@ export interface RevokeInstanceFromVbrRequest {
   vbrRegionNo: string;
 }
 
-export interface RevokeInstanceFromVbrResponse {}
+export type RevokeInstanceFromVbrResponse = Record<string, never>;
 
 export const RevokeInstanceFromVbr: ActionSchema<RevokeInstanceFromVbrRequest, RevokeInstanceFromVbrResponse> = reference('RevokeInstanceFromVbr');
 
@@ -11318,7 +11318,7 @@ export interface SecondApplyPhysicalConnectionLOARequestPMInfo {
   PMName?: string | undefined;
 }
 
-export interface SecondApplyPhysicalConnectionLOAResponse {}
+export type SecondApplyPhysicalConnectionLOAResponse = Record<string, never>;
 
 export const SecondApplyPhysicalConnectionLOA: ActionSchema<SecondApplyPhysicalConnectionLOARequest, SecondApplyPhysicalConnectionLOAResponse> = reference('SecondApplyPhysicalConnectionLOA');
 
@@ -11350,7 +11350,7 @@ export interface StartFailoverTestJobRequest {
   resourceOwnerAccount?: string | undefined;
 }
 
-export interface StartFailoverTestJobResponse {}
+export type StartFailoverTestJobResponse = Record<string, never>;
 
 export const StartFailoverTestJob: ActionSchema<StartFailoverTestJobRequest, StartFailoverTestJobResponse> = reference('StartFailoverTestJob');
 
@@ -11363,7 +11363,7 @@ export interface StopFailoverTestJobRequest {
   resourceOwnerAccount?: string | undefined;
 }
 
-export interface StopFailoverTestJobResponse {}
+export type StopFailoverTestJobResponse = Record<string, never>;
 
 export const StopFailoverTestJob: ActionSchema<StopFailoverTestJobRequest, StopFailoverTestJobResponse> = reference('StopFailoverTestJob');
 
@@ -11379,7 +11379,7 @@ export interface SwitchActiveRouteTargetRequestTag {
   value?: string | undefined;
 }
 
-export interface SwitchActiveRouteTargetResponse {}
+export type SwitchActiveRouteTargetResponse = Record<string, never>;
 
 export const SwitchActiveRouteTarget: ActionSchema<SwitchActiveRouteTargetRequest, SwitchActiveRouteTargetResponse> = reference('SwitchActiveRouteTarget');
 
@@ -11399,7 +11399,7 @@ export interface TagResourcesRequestTag {
   value?: string | undefined;
 }
 
-export interface TagResourcesResponse {}
+export type TagResourcesResponse = Record<string, never>;
 
 export const TagResources: ActionSchema<TagResourcesRequest, TagResourcesResponse> = reference('TagResources');
 
@@ -11419,7 +11419,7 @@ export interface TagResourcesForExpressConnectRequestTag {
   value?: string | undefined;
 }
 
-export interface TagResourcesForExpressConnectResponse {}
+export type TagResourcesForExpressConnectResponse = Record<string, never>;
 
 export const TagResourcesForExpressConnect: ActionSchema<TagResourcesForExpressConnectRequest, TagResourcesForExpressConnectResponse> = reference('TagResourcesForExpressConnect');
 
@@ -11433,7 +11433,7 @@ export interface TerminatePhysicalConnectionRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface TerminatePhysicalConnectionResponse {}
+export type TerminatePhysicalConnectionResponse = Record<string, never>;
 
 export const TerminatePhysicalConnection: ActionSchema<TerminatePhysicalConnectionRequest, TerminatePhysicalConnectionResponse> = reference('TerminatePhysicalConnection');
 
@@ -11447,7 +11447,7 @@ export interface TerminateVirtualBorderRouterRequest {
   vbrId: string;
 }
 
-export interface TerminateVirtualBorderRouterResponse {}
+export type TerminateVirtualBorderRouterResponse = Record<string, never>;
 
 export const TerminateVirtualBorderRouter: ActionSchema<TerminateVirtualBorderRouterRequest, TerminateVirtualBorderRouterResponse> = reference('TerminateVirtualBorderRouter');
 
@@ -11479,7 +11479,7 @@ export interface UnTagResourcesRequest {
   tagKey?: string[] | undefined;
 }
 
-export interface UnTagResourcesResponse {}
+export type UnTagResourcesResponse = Record<string, never>;
 
 export const UnTagResources: ActionSchema<UnTagResourcesRequest, UnTagResourcesResponse> = reference('UnTagResources');
 
@@ -11497,7 +11497,7 @@ export interface UnassociateEipAddressRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface UnassociateEipAddressResponse {}
+export type UnassociateEipAddressResponse = Record<string, never>;
 
 export const UnassociateEipAddress: ActionSchema<UnassociateEipAddressRequest, UnassociateEipAddressResponse> = reference('UnassociateEipAddress');
 
@@ -11511,7 +11511,7 @@ export interface UnassociateGlobalAccelerationInstanceRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface UnassociateGlobalAccelerationInstanceResponse {}
+export type UnassociateGlobalAccelerationInstanceResponse = Record<string, never>;
 
 export const UnassociateGlobalAccelerationInstance: ActionSchema<UnassociateGlobalAccelerationInstanceRequest, UnassociateGlobalAccelerationInstanceResponse> = reference('UnassociateGlobalAccelerationInstance');
 
@@ -11528,7 +11528,7 @@ export interface UnassociateHaVipRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface UnassociateHaVipResponse {}
+export type UnassociateHaVipResponse = Record<string, never>;
 
 export const UnassociateHaVip: ActionSchema<UnassociateHaVipRequest, UnassociateHaVipResponse> = reference('UnassociateHaVip');
 
@@ -11545,11 +11545,11 @@ export interface UnassociateNetworkAclRequest {
 }
 
 export interface UnassociateNetworkAclRequestResource {
-  resourceId: string;
-  resourceType: string;
+  resourceId?: string | undefined;
+  resourceType?: string | undefined;
 }
 
-export interface UnassociateNetworkAclResponse {}
+export type UnassociateNetworkAclResponse = Record<string, never>;
 
 export const UnassociateNetworkAcl: ActionSchema<UnassociateNetworkAclRequest, UnassociateNetworkAclResponse> = reference('UnassociateNetworkAcl');
 
@@ -11564,7 +11564,7 @@ export interface UnassociatePhysicalConnectionFromVirtualBorderRouterRequest {
   vbrId: string;
 }
 
-export interface UnassociatePhysicalConnectionFromVirtualBorderRouterResponse {}
+export type UnassociatePhysicalConnectionFromVirtualBorderRouterResponse = Record<string, never>;
 
 export const UnassociatePhysicalConnectionFromVirtualBorderRouter: ActionSchema<UnassociatePhysicalConnectionFromVirtualBorderRouterRequest, UnassociatePhysicalConnectionFromVirtualBorderRouterResponse> = reference('UnassociatePhysicalConnectionFromVirtualBorderRouter');
 
@@ -11579,7 +11579,7 @@ export interface UnassociateRouteTableRequest {
   vSwitchId: string;
 }
 
-export interface UnassociateRouteTableResponse {}
+export type UnassociateRouteTableResponse = Record<string, never>;
 
 export const UnassociateRouteTable: ActionSchema<UnassociateRouteTableRequest, UnassociateRouteTableResponse> = reference('UnassociateRouteTable');
 
@@ -11594,7 +11594,7 @@ export interface UnassociateVpcCidrBlockRequest {
   vpcId: string;
 }
 
-export interface UnassociateVpcCidrBlockResponse {}
+export type UnassociateVpcCidrBlockResponse = Record<string, never>;
 
 export const UnassociateVpcCidrBlock: ActionSchema<UnassociateVpcCidrBlockRequest, UnassociateVpcCidrBlockResponse> = reference('UnassociateVpcCidrBlock');
 
@@ -11610,7 +11610,7 @@ export interface UntagResourcesForExpressConnectRequest {
   tagKey?: string[] | undefined;
 }
 
-export interface UntagResourcesForExpressConnectResponse {}
+export type UntagResourcesForExpressConnectResponse = Record<string, never>;
 
 export const UntagResourcesForExpressConnect: ActionSchema<UntagResourcesForExpressConnectRequest, UntagResourcesForExpressConnectResponse> = reference('UntagResourcesForExpressConnect');
 
@@ -11631,7 +11631,7 @@ export interface UpdateDhcpOptionsSetAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface UpdateDhcpOptionsSetAttributeResponse {}
+export type UpdateDhcpOptionsSetAttributeResponse = Record<string, never>;
 
 export const UpdateDhcpOptionsSetAttribute: ActionSchema<UpdateDhcpOptionsSetAttributeRequest, UpdateDhcpOptionsSetAttributeResponse> = reference('UpdateDhcpOptionsSetAttribute');
 
@@ -11697,7 +11697,7 @@ export interface UpdateFailoverTestJobRequest {
   resourceOwnerAccount?: string | undefined;
 }
 
-export interface UpdateFailoverTestJobResponse {}
+export type UpdateFailoverTestJobResponse = Record<string, never>;
 
 export const UpdateFailoverTestJob: ActionSchema<UpdateFailoverTestJobRequest, UpdateFailoverTestJobResponse> = reference('UpdateFailoverTestJob');
 
@@ -11718,7 +11718,7 @@ export interface UpdateGatewayRouteTableEntryAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface UpdateGatewayRouteTableEntryAttributeResponse {}
+export type UpdateGatewayRouteTableEntryAttributeResponse = Record<string, never>;
 
 export const UpdateGatewayRouteTableEntryAttribute: ActionSchema<UpdateGatewayRouteTableEntryAttributeRequest, UpdateGatewayRouteTableEntryAttributeResponse> = reference('UpdateGatewayRouteTableEntryAttribute');
 
@@ -11737,7 +11737,7 @@ export interface UpdateIpsecServerRequest {
   regionId: string;
 }
 
-export interface UpdateIpsecServerResponse {}
+export type UpdateIpsecServerResponse = Record<string, never>;
 
 export const UpdateIpsecServer: ActionSchema<UpdateIpsecServerRequest, UpdateIpsecServerResponse> = reference('UpdateIpsecServer');
 
@@ -11754,7 +11754,7 @@ export interface UpdateIpv4GatewayAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface UpdateIpv4GatewayAttributeResponse {}
+export type UpdateIpv4GatewayAttributeResponse = Record<string, never>;
 
 export const UpdateIpv4GatewayAttribute: ActionSchema<UpdateIpv4GatewayAttributeRequest, UpdateIpv4GatewayAttributeResponse> = reference('UpdateIpv4GatewayAttribute');
 
@@ -11771,7 +11771,7 @@ export interface UpdateNatGatewayNatTypeRequest {
   vSwitchId: string;
 }
 
-export interface UpdateNatGatewayNatTypeResponse {}
+export type UpdateNatGatewayNatTypeResponse = Record<string, never>;
 
 export const UpdateNatGatewayNatType: ActionSchema<UpdateNatGatewayNatTypeRequest, UpdateNatGatewayNatTypeResponse> = reference('UpdateNatGatewayNatType');
 
@@ -11814,7 +11814,7 @@ export interface UpdateNetworkAclEntriesRequestIngressAclEntries {
   sourceCidrIp?: string | undefined;
 }
 
-export interface UpdateNetworkAclEntriesResponse {}
+export type UpdateNetworkAclEntriesResponse = Record<string, never>;
 
 export const UpdateNetworkAclEntries: ActionSchema<UpdateNetworkAclEntriesRequest, UpdateNetworkAclEntriesResponse> = reference('UpdateNetworkAclEntries');
 
@@ -11831,7 +11831,7 @@ export interface UpdatePublicIpAddressPoolAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface UpdatePublicIpAddressPoolAttributeResponse {}
+export type UpdatePublicIpAddressPoolAttributeResponse = Record<string, never>;
 
 export const UpdatePublicIpAddressPoolAttribute: ActionSchema<UpdatePublicIpAddressPoolAttributeRequest, UpdatePublicIpAddressPoolAttributeResponse> = reference('UpdatePublicIpAddressPoolAttribute');
 
@@ -11850,7 +11850,7 @@ export interface UpdateRouteTargetGroupRequestRouteTargetMemberList {
   weight?: number | undefined;
 }
 
-export interface UpdateRouteTargetGroupResponse {}
+export type UpdateRouteTargetGroupResponse = Record<string, never>;
 
 export const UpdateRouteTargetGroup: ActionSchema<UpdateRouteTargetGroupRequest, UpdateRouteTargetGroupResponse> = reference('UpdateRouteTargetGroup');
 
@@ -11867,7 +11867,7 @@ export interface UpdateTrafficMirrorFilterAttributeRequest {
   trafficMirrorFilterName?: string | undefined;
 }
 
-export interface UpdateTrafficMirrorFilterAttributeResponse {}
+export type UpdateTrafficMirrorFilterAttributeResponse = Record<string, never>;
 
 export const UpdateTrafficMirrorFilterAttribute: ActionSchema<UpdateTrafficMirrorFilterAttributeRequest, UpdateTrafficMirrorFilterAttributeResponse> = reference('UpdateTrafficMirrorFilterAttribute');
 
@@ -11889,7 +11889,7 @@ export interface UpdateTrafficMirrorFilterRuleAttributeRequest {
   trafficMirrorFilterRuleId: string;
 }
 
-export interface UpdateTrafficMirrorFilterRuleAttributeResponse {}
+export type UpdateTrafficMirrorFilterRuleAttributeResponse = Record<string, never>;
 
 export const UpdateTrafficMirrorFilterRuleAttribute: ActionSchema<UpdateTrafficMirrorFilterRuleAttributeRequest, UpdateTrafficMirrorFilterRuleAttributeResponse> = reference('UpdateTrafficMirrorFilterRuleAttribute');
 
@@ -11913,7 +11913,7 @@ export interface UpdateTrafficMirrorSessionAttributeRequest {
   virtualNetworkId?: number | undefined;
 }
 
-export interface UpdateTrafficMirrorSessionAttributeResponse {}
+export type UpdateTrafficMirrorSessionAttributeResponse = Record<string, never>;
 
 export const UpdateTrafficMirrorSessionAttribute: ActionSchema<UpdateTrafficMirrorSessionAttributeRequest, UpdateTrafficMirrorSessionAttributeResponse> = reference('UpdateTrafficMirrorSessionAttribute');
 
@@ -11966,7 +11966,7 @@ export interface UpdateVpcGatewayEndpointAttributeRequest {
   resourceOwnerId?: number | undefined;
 }
 
-export interface UpdateVpcGatewayEndpointAttributeResponse {}
+export type UpdateVpcGatewayEndpointAttributeResponse = Record<string, never>;
 
 export const UpdateVpcGatewayEndpointAttribute: ActionSchema<UpdateVpcGatewayEndpointAttributeRequest, UpdateVpcGatewayEndpointAttributeResponse> = reference('UpdateVpcGatewayEndpointAttribute');
 
@@ -12004,6 +12004,6 @@ export interface WithdrawVpcPublishedRouteEntriesRequestRouteEntries {
   routeTableId: string;
 }
 
-export interface WithdrawVpcPublishedRouteEntriesResponse {}
+export type WithdrawVpcPublishedRouteEntriesResponse = Record<string, never>;
 
 export const WithdrawVpcPublishedRouteEntries: ActionSchema<WithdrawVpcPublishedRouteEntriesRequest, WithdrawVpcPublishedRouteEntriesResponse> = reference('WithdrawVpcPublishedRouteEntries');
