@@ -66,10 +66,20 @@ function rulesOf(description, product) {
       const isRequired =
         product.requiredBy.some((flag) => schema[flag] === true) && !product.notRequired?.includes(path);
       const rule = ruleOf(schema, isRequired);
-      if (Object.keys(rule).length > 0) rules[normalisePath(path)] = rule;
+      if (Object.keys(rule).length > 0)
+        rules[normalisePath(path)] = { ...rules[normalisePath(path)], ...rule };
     }
+    if (rules[parameter.name]?.required) requireStructsOf(parameter.name, rules);
   }
   return rules;
+}
+
+/** A required `PrivatePoolOptions.Id` makes its struct required too. */
+function requireStructsOf(name, rules) {
+  for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) {
+    const struct = name.slice(0, dot);
+    rules[struct] = { ...rules[struct], required: true };
+  }
 }
 
 function responseSchemaOf(description) {

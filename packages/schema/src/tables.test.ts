@@ -83,6 +83,7 @@ describe('what is known of a parameter', () => {
     expect(requiredOf(ecs.RunInstances)).toEqual(['RegionId']);
     expect(requiredOf(ecs.StopInstance)).toEqual(['InstanceId']);
     expect(requiredOf(ecs.AttachDisk)).toEqual(['DiskId', 'InstanceId']);
+    expect(requiredOf(ecs.ReleaseCapacityReservation)).toEqual(['PrivatePoolOptions', 'RegionId']);
     expect(requiredOf(vpc.CreateVSwitch)).toEqual(['VpcId', 'ZoneId']);
     expect(requiredOf(ram.AttachPolicyToUser)).toEqual(['PolicyName', 'PolicyType', 'UserName']);
     expect(requiredOf(ram.UpdateUser)).toEqual(['UserName']);

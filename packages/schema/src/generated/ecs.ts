@@ -3672,7 +3672,7 @@ export interface DescribeBandwidthPackagesResponseBandwidthPackagesBandwidthPack
 export const DescribeBandwidthPackages: ActionSchema<DescribeBandwidthPackagesRequest, DescribeBandwidthPackagesResponse> = reference('DescribeBandwidthPackages');
 
 export interface DescribeCapacityReservationInstancesRequest {
-  privatePoolOptions?: DescribeCapacityReservationInstancesRequestPrivatePoolOptions | undefined;
+  privatePoolOptions: DescribeCapacityReservationInstancesRequestPrivatePoolOptions;
   maxResults?: number | undefined;
   nextToken?: string | undefined;
   ownerAccount?: string | undefined;
@@ -5024,7 +5024,7 @@ export interface DescribeElasticityAssuranceAutoRenewAttributeResponseElasticity
 export const DescribeElasticityAssuranceAutoRenewAttribute: ActionSchema<DescribeElasticityAssuranceAutoRenewAttributeRequest, DescribeElasticityAssuranceAutoRenewAttributeResponse> = reference('DescribeElasticityAssuranceAutoRenewAttribute');
 
 export interface DescribeElasticityAssuranceInstancesRequest {
-  privatePoolOptions?: DescribeElasticityAssuranceInstancesRequestPrivatePoolOptions | undefined;
+  privatePoolOptions: DescribeElasticityAssuranceInstancesRequestPrivatePoolOptions;
   maxResults?: number | undefined;
   nextToken?: string | undefined;
   ownerAccount?: string | undefined;
@@ -11058,7 +11058,7 @@ export type ModifyBandwidthPackageSpecResponse = Record<string, never>;
 export const ModifyBandwidthPackageSpec: ActionSchema<ModifyBandwidthPackageSpecRequest, ModifyBandwidthPackageSpecResponse> = reference('ModifyBandwidthPackageSpec');
 
 export interface ModifyCapacityReservationRequest {
-  privatePoolOptions?: ModifyCapacityReservationRequestPrivatePoolOptions | undefined;
+  privatePoolOptions: ModifyCapacityReservationRequestPrivatePoolOptions;
   description?: string | undefined;
   endTime?: string | undefined;
   endTimeType?: string | undefined;
@@ -11398,7 +11398,7 @@ export type ModifyEipAddressAttributeResponse = Record<string, never>;
 export const ModifyEipAddressAttribute: ActionSchema<ModifyEipAddressAttributeRequest, ModifyEipAddressAttributeResponse> = reference('ModifyEipAddressAttribute');
 
 export interface ModifyElasticityAssuranceRequest {
-  privatePoolOptions?: ModifyElasticityAssuranceRequestPrivatePoolOptions | undefined;
+  privatePoolOptions: ModifyElasticityAssuranceRequestPrivatePoolOptions;
   clientToken?: string | undefined;
   description?: string | undefined;
   instanceAmount?: number | undefined;
@@ -11556,7 +11556,7 @@ export type ModifyImageSharePermissionResponse = Record<string, never>;
 export const ModifyImageSharePermission: ActionSchema<ModifyImageSharePermissionRequest, ModifyImageSharePermissionResponse> = reference('ModifyImageSharePermission');
 
 export interface ModifyInstanceAttachmentAttributesRequest {
-  privatePoolOptions?: ModifyInstanceAttachmentAttributesRequestPrivatePoolOptions | undefined;
+  privatePoolOptions: ModifyInstanceAttachmentAttributesRequestPrivatePoolOptions;
   instanceId: string;
   ownerAccount?: string | undefined;
   ownerId?: number | undefined;
@@ -12708,7 +12708,7 @@ export interface RedeployInstanceResponse {
 export const RedeployInstance: ActionSchema<RedeployInstanceRequest, RedeployInstanceResponse> = reference('RedeployInstance');
 
 export interface ReleaseCapacityReservationRequest {
-  privatePoolOptions?: ReleaseCapacityReservationRequestPrivatePoolOptions | undefined;
+  privatePoolOptions: ReleaseCapacityReservationRequestPrivatePoolOptions;
   dryRun?: boolean | undefined;
   ownerAccount?: string | undefined;
   ownerId?: number | undefined;
