@@ -1,0 +1,1 @@
+{{ config_get("user.egs.seed", "") }}
