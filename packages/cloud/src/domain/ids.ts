@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomText } from './random.js';
 
 declare const brand: unique symbol;
 /** A string that only `parse` and `create` functions of its kind can make. */
@@ -91,13 +91,7 @@ const bodyLength = 20;
 
 /** A fresh id: prefix and 20 lower-case alphanumerics, of which the first three tell the region. */
 export function createId<Kind extends ResourceKind>(kind: Kind, regionCode: string): IdOf[Kind] {
-  let body = regionCode;
-  while (body.length < bodyLength) {
-    for (const byte of randomBytes(bodyLength)) {
-      // 252 is the largest multiple of 36 in a byte: larger values would favour the first letters.
-      if (byte < 252 && body.length < bodyLength) body += alphabet[byte % alphabet.length];
-    }
-  }
+  const body = regionCode + randomText(alphabet, bodyLength - regionCode.length);
   return `${prefixes[kind]}${body}` as IdOf[Kind];
 }
 

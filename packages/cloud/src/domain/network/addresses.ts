@@ -44,16 +44,16 @@ export function findFreeAddress(
   return undefined;
 }
 
-/** The nth address of a range that numbers things, such as fabric addresses or an EIP pool; from 0. */
-export function nthAddress(cidr: string, index: number): string {
-  const { first, last } = parseIpv4Cidr(cidr);
-  if (index < 0 || first + index > last) throw new Error(`${cidr} has no address number ${index}`);
-  return formatIpv4(first + index);
-}
-
 /** A unicast MAC address under the virtual machines' prefix 00:16:3e, as the API's instances have. */
 export function macAddressFromBytes(bytes: Uint8Array): string {
   const tail = [...bytes.subarray(0, 3)].map((byte) => byte.toString(16).padStart(2, '0'));
   if (tail.length < 3) throw new Error('a MAC address needs three bytes');
   return ['00', '16', '3e', ...tail].join(':');
+}
+
+/** The nth address of a range that numbers things, such as fabric addresses or an EIP pool; from 0. */
+export function nthAddress(cidr: string, index: number): string {
+  const { first, last } = parseIpv4Cidr(cidr);
+  if (index < 0 || first + index > last) throw new Error(`${cidr} has no address number ${index}`);
+  return formatIpv4(first + index);
 }

@@ -36,6 +36,11 @@ export interface SecurityChain {
   readonly otherwise: 'accept' | 'drop';
 }
 
+/** Addresses that a chain speaks of: single ones (members of a group), or joined ranges in ascending order. */
+export type CompiledSet =
+  | { readonly kind: 'addresses'; readonly addresses: readonly number[] }
+  | { readonly kind: 'ranges'; readonly ranges: readonly Ipv4Range[] };
+
 /**
  * Security groups as a packet filter carries them out: one chain per distinct set of groups and direction,
  * and sets of addresses for peers, so that the cost of a packet depends neither on the number of interfaces
@@ -43,8 +48,7 @@ export interface SecurityChain {
  */
 export interface CompiledSecurity {
   readonly chains: ReadonlyMap<string, SecurityChain>;
-  /** Joined ranges in ascending order, by name. */
-  readonly sets: ReadonlyMap<string, readonly Ipv4Range[]>;
+  readonly sets: ReadonlyMap<string, CompiledSet>;
   /** The chains of each network interface. */
   readonly chainsOf: ReadonlyMap<NetworkInterfaceId, Readonly<Record<SecurityDirection, string>>>;
 }
@@ -61,25 +65,28 @@ export function compileSecurity(
 ): CompiledSecurity {
   const groups = new Map(policy.groups.map((group) => [group.id, group]));
   const prefixLists = new Map<string, PrefixList>(policy.prefixLists.map((list) => [list.id, list]));
-  const addressesOf = new Map<string, Ipv4Range[]>();
+  const addressesOf = new Map<string, Set<number>>();
   for (const { addresses, securityGroupIds } of members) {
-    const ranges = addresses.map(parseIpv4).map((address) => ({ first: address, last: address }));
-    for (const id of securityGroupIds) addressesOf.set(id, [...(addressesOf.get(id) ?? []), ...ranges]);
+    for (const id of securityGroupIds) {
+      const known = addressesOf.get(id) ?? new Set();
+      for (const address of addresses) known.add(parseIpv4(address));
+      addressesOf.set(id, known);
+    }
   }
 
   const chains = new Map<string, SecurityChain>();
-  const sets = new Map<string, readonly Ipv4Range[]>();
+  const sets = new Map<string, CompiledSet>();
   const chainsOf = new Map<NetworkInterfaceId, Record<SecurityDirection, string>>();
 
   const groupSet = (id: SecurityGroupId): { readonly set: string } => {
     const set = nameOf('group', id);
-    if (!sets.has(set)) sets.set(set, mergeRanges(addressesOf.get(id) ?? []));
+    if (!sets.has(set)) sets.set(set, { kind: 'addresses', addresses: [...(addressesOf.get(id) ?? [])] });
     return { set };
   };
   const prefixListSet = (id: string): { readonly set: string } => {
     const set = nameOf('list', id);
     const ranges = (prefixLists.get(id)?.cidrs ?? []).flatMap((cidr) => findIpv4Range(cidr) ?? []);
-    sets.set(set, mergeRanges(ranges));
+    sets.set(set, { kind: 'ranges', ranges: mergeRanges(ranges) });
     return { set };
   };
   const compileChain = (direction: SecurityDirection, together: readonly SecurityGroup[]): SecurityChain => {

@@ -1,5 +1,5 @@
 import type { NetworkInterfaceId } from '../ids.js';
-import { findIpv4Range, type Ipv4Range, parseIpv4, rangeContains } from './cidr.js';
+import { findIpv4Range, parseIpv4, rangeContains } from './cidr.js';
 import {
   type ChainMatch,
   type CompiledSecurity,
@@ -49,12 +49,18 @@ function evaluateChain(compiled: CompiledSecurity, chain: SecurityChain, packet:
     inPorts(match.ports, packet.destinationPort) &&
     inPorts(match.sourcePorts, packet.sourcePort) &&
     (match.local === undefined || rangeContains(match.local, local)) &&
-    peerRanges(match).some((range) => rangeContains(range, peer));
-  const peerRanges = (match: ChainMatch): readonly Ipv4Range[] => {
-    if (match.peer === undefined) return [{ first: 0, last: 2 ** 32 - 1 }];
-    return 'set' in match.peer ? (compiled.sets.get(match.peer.set) ?? []) : [match.peer];
-  };
+    isPeer(compiled, match, peer);
   return chain.matches.find(fits)?.verdict ?? chain.otherwise;
+}
+
+function isPeer(compiled: CompiledSecurity, match: ChainMatch, address: number): boolean {
+  if (match.peer === undefined) return true;
+  if (!('set' in match.peer)) return rangeContains(match.peer, address);
+  const set = compiled.sets.get(match.peer.set);
+  if (set === undefined) return false;
+  return set.kind === 'addresses'
+    ? set.addresses.includes(address)
+    : set.ranges.some((range) => rangeContains(range, address));
 }
 
 /** The far and the near end of a packet, seen from the interface whose groups are asked. */

@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+/*
+ * The configuration file, as an operator writes it (YAML) and as the cloud reads it. Everything has a
+ * default, so an empty file is a working cloud. `docs/configuration.md` is the manual of it.
+ */
+
+const name = z.string().regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, 'lower-case letters, digits and hyphens');
+
+const region = z.strictObject({
+  id: name,
+  /** First three characters of the ids made in the region. */
+  code: z
+    .string()
+    .regex(/^[a-z0-9]{2,3}$/)
+    .default('bp1'),
+  zones: z.array(name).min(1),
+});
+
+/** How many of the given kind an account may have in a region. */
+const quotas = z.strictObject({
+  instances: z.int().positive().default(1_000_000),
+  vcpus: z.int().positive().default(10_000_000),
+  keyPairs: z.int().positive().default(500),
+});
+
+/**
+ * What is promised to instances per unit that the host has. The defaults let the common types (up to 32
+ * vCPUs and 64 GiB) start on a laptop; on a host that serves others, set them to 1.
+ */
+const overcommit = z.strictObject({
+  cpu: z.number().positive().default(16),
+  memory: z.number().positive().default(4),
+  disk: z.number().positive().default(10),
+});
+
+const lxdEngine = z.strictObject({
+  driver: z.literal('lxd'),
+  /** Unix socket of LXD or Incus; absent: the one that `egs up` found or made. */
+  socket: z.string().optional(),
+  /** Or a remote endpoint, `https://host:8443`, with the key pair that it trusts. */
+  url: z.url({ protocol: /^https$/ }).optional(),
+  certificateFile: z.string().optional(),
+  keyFile: z.string().optional(),
+  serverCertificateFile: z.string().optional(),
+  pool: z.string().default('default'),
+  project: z.string().default('openegs'),
+});
+
+const fakeEngine = z.strictObject({
+  driver: z.literal('fake'),
+  vcpus: z.int().positive().default(64),
+  memoryGiB: z.int().positive().default(256),
+  diskGiB: z.int().positive().default(4096),
+});
+
+const host = z.strictObject({
+  id: name,
+  zone: name.optional(),
+  /** Makes this many hosts, named `<id>-1` and so on, spread over the zones. Fake engines only. */
+  count: z.int().positive().default(1),
+  engine: z.discriminatedUnion('driver', [lxdEngine, fakeEngine]),
+  overcommit: overcommit.prefault({}),
+});
+
+const configShape = z.strictObject({
+  regions: z
+    .array(region)
+    .min(1)
+    .default([{ id: 'cn-hangzhou', code: 'bp1', zones: ['cn-hangzhou-a', 'cn-hangzhou-b'] }]),
+  hosts: z.array(host).default([]),
+  quotas: quotas.prefault({}),
+  throttle: z
+    .strictObject({
+      /** Calls of one action a minute and account. */
+      perAction: z.int().positive().optional(),
+      actions: z.record(z.string(), z.int().positive()).optional(),
+    })
+    .default({}),
+  network: z
+    .strictObject({
+      /** CIDR of the default VPC of every account and region. */
+      defaultVpcCidr: z.string().default('172.16.0.0/12'),
+      /** Range for the links between VPC routers and the host. */
+      transitCidr: z.string().default('100.64.0.0/12'),
+      /** Range from which the metadata service tells instances apart. */
+      fabricCidr: z.string().default('100.96.0.0/11'),
+    })
+    .prefault({}),
+});
+
+export type CloudConfig = z.infer<typeof configShape>;
+export type HostConfig = CloudConfig['hosts'][number];
+export type RegionConfig = CloudConfig['regions'][number];
+
+/** The configuration file is not usable; the message has one line per mistake, each naming its place. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/** Checks a configuration value and fills in the defaults. */
+export function parseConfig(value: unknown): CloudConfig {
+  const result = configShape.safeParse(value ?? {});
+  if (!result.success) {
+    throw new ConfigError(
+      result.error.issues.map((issue) => `${issue.path.join('.') || 'file'}: ${issue.message}`).join('\n'),
+    );
+  }
+  const config = result.data;
+  const zones = new Set(config.regions.flatMap((each) => each.zones));
+  const mistakes = config.hosts.flatMap((each, index) => [
+    ...(each.zone !== undefined && !zones.has(each.zone)
+      ? [`hosts.${index}.zone: no region has this zone`]
+      : []),
+    ...(each.count > 1 && each.engine.driver !== 'fake'
+      ? [`hosts.${index}.count: only fake hosts can be counted`]
+      : []),
+  ]);
+  if (mistakes.length > 0) throw new ConfigError(mistakes.join('\n'));
+  return config;
+}
+
+/** Reads and checks a configuration file. */
+export function readConfig(file: string): CloudConfig {
+  return parseConfig(parse(readFileSync(file, 'utf8')));
+}

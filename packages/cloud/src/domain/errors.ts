@@ -1,0 +1,134 @@
+/**
+ * Every error code that the cloud can answer, with its HTTP status and message. Codes and statuses are
+ * the provider's documented ones; the words are ours. `{name}` is filled in where the error is raised.
+ *
+ * One code has different statuses on different actions (`IncorrectInstanceStatus` is 403 on most and 400
+ * on AttachDisk): the status documented for the action wins, this one is for the rest.
+ */
+export const errorCatalogue = {
+  // The front door, raised for any action.
+  MissingParameter: [400, 'The required parameter "{parameter}" is missing.'],
+  InvalidParameter: [400, 'The value of parameter "{parameter}" is not valid: {reason}'],
+  'InvalidAction.NotFound': [404, 'There is no action "{action}" in version {version} of the API.'],
+  'InvalidAction.NotImplemented': [
+    400,
+    'The action "{action}" of {product} is part of the API, but this cloud has not built it yet.',
+  ],
+  InvalidVersion: [400, 'The version "{version}" belongs to no product of this cloud.'],
+  'InvalidProtocol.NotSupported': [400, '{reason}'],
+  RequestTooLarge: [413, 'The request is too large: {reason}'],
+  IncompleteSignature: [400, 'The request is not signed completely: {reason}'],
+  SignatureDoesNotMatch: [
+    400,
+    'The signature that the server calculated is another than the one sent. The string that was signed here: {stringToSign}',
+  ],
+  SignatureNonceUsed: [400, 'The signature nonce was used before.'],
+  'InvalidTimeStamp.Expired': [
+    400,
+    'The time stamp {timestamp} is more than 15 minutes away from the time of the server, {now}.',
+  ],
+  'InvalidTimeStamp.Format': [400, 'The time stamp "{timestamp}" is not of the form YYYY-MM-DDThh:mm:ssZ.'],
+  'InvalidAccessKeyId.NotFound': [404, 'There is no access key with this id.'],
+  'InvalidAccessKeyId.Inactive': [400, 'The access key is disabled.'],
+  'InvalidSecurityToken.Malformed': [400, 'The security token is not one of this cloud.'],
+  'Throttling.User': [400, 'Too many calls of "{action}": more than {limit} in this minute.'],
+  IdempotentParameterMismatch: [400, 'The client token was used before for a request with other parameters.'],
+  'InvalidClientToken.ValueNotSupported': [400, 'A client token has 1 to 64 ASCII characters.'],
+  DryRunOperation: [400, 'The request passed all checks. Nothing was done, because DryRun was set.'],
+  InternalError: [
+    500,
+    'The request failed because of an unknown error, which is in the log under its request id.',
+  ],
+
+  // Look-ups.
+  'InvalidRegionId.NotFound': [404, 'There is no region "{id}".'],
+  'InvalidZoneId.NotFound': [404, 'There is no zone "{id}" in this region.'],
+  'InvalidInstanceId.NotFound': [404, 'There is no instance "{id}".'],
+  'InvalidInstanceType.NotFound': [404, 'There is no instance type "{id}".'],
+  'InvalidImageId.NotFound': [404, 'There is no image "{id}".'],
+  'InvalidVSwitchId.NotFound': [404, 'There is no vSwitch "{id}".'],
+  'InvalidSecurityGroupId.NotFound': [404, 'There is no security group "{id}".'],
+  'InvalidKeyPairName.NotFound': [404, 'There is no key pair "{id}".'],
+  'InvalidKeyPair.NotFound': [404, 'There is no key pair "{id}".'],
+  'InvalidResourceId.NotFound': [404, 'There is no resource "{id}".'],
+
+  // Instances.
+  IncorrectInstanceStatus: [403, 'The instance "{id}" is {status}; this needs {needed}.'],
+  'IncorrectInstanceStatus.Initializing': [403, 'The instance "{id}" is still being created.'],
+  'InvalidInstanceStatus.NotStopped': [400, 'The instance "{id}" is {status}; it must be Stopped.'],
+  'InvalidOperation.DeletionProtection': [403, 'The instance "{id}" is protected from deletion.'],
+  'InvalidInstanceType.ValueNotSupported': [403, 'The instance type "{id}" is not offered: {reason}'],
+  'InvalidInstanceType.ZoneNotSupported': [403, 'The instance type "{id}" is not offered in zone "{zone}".'],
+  'OperationDenied.NoStock': [403, 'No host has room for the instance type "{id}" now: {reason}'],
+  'QuotaExceed.ElasticQuota': [403, 'The quota of {quota} {what} is used up ({used} in use).'],
+  'InvalidInstanceName.Malformed': [
+    400,
+    'An instance name has 2 to 128 characters and does not start with http:// or https://.',
+  ],
+  'InvalidHostName.Malformed': [400, 'The host name "{name}" is not valid: {reason}'],
+  'InvalidDescription.Malformed': [
+    400,
+    'A description has 2 to 256 characters and does not start with http:// or https://.',
+  ],
+  'InvalidPassword.Malformed': [
+    400,
+    'A password has 8 to 30 characters of at least three of: capitals, small letters, digits, punctuation.',
+  ],
+  'InvalidUserData.SizeExceeded': [400, 'User data is at most 32 KB before Base64.'],
+  'InvalidUserData.Base64FormatInvalid': [400, 'User data must be Base64.'],
+  'InvalidAutoReleaseTime.Malformed': [400, 'The release time "{time}" is not valid: {reason}'],
+  'InvalidParameter.Conflict': [400, 'These parameters exclude each other: {parameters}.'],
+  'InvalidStatus.NotFound': [404, 'There is no instance status "{status}".'],
+  'InvalidFilterKey.NotFound': [404, 'There is no filter "{key}".'],
+  InvalidFilterValue: [404, 'The filter value "{value}" is not valid.'],
+} as const satisfies Record<string, readonly [status: number, message: string]>;
+
+export type ErrorCode = keyof typeof errorCatalogue;
+
+/** Names in braces of a message template. */
+type Placeholders<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Placeholders<Rest>
+  : never;
+
+/** What must be told when the error is raised. */
+export type ErrorValues<Code extends ErrorCode> = Record<
+  Placeholders<(typeof errorCatalogue)[Code][1]>,
+  string | number
+>;
+
+type FailArguments<Code extends ErrorCode> = [Placeholders<(typeof errorCatalogue)[Code][1]>] extends [never]
+  ? []
+  : [values: ErrorValues<Code>];
+
+/**
+ * Ends a request with one of the codes that its action declares. A rule that can end a request takes the
+ * `Fail` of its own codes; the compiler then lets only actions call it that declare them.
+ */
+export type Fail<Declared extends ErrorCode> = <Code extends Declared>(
+  code: Code,
+  ...values: FailArguments<Code>
+) => never;
+
+/** An error that the client is told as it is. Everything else becomes InternalError. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly status: number;
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    status?: number,
+  ) {
+    super(message);
+    this.status = status ?? errorCatalogue[code][0];
+  }
+}
+
+/** Raises an error of the catalogue with its placeholders filled in. */
+export const fail: Fail<ErrorCode> = (code, ...values) => {
+  const filled: Readonly<Record<string, string | number>> = values[0] ?? {};
+  throw new ApiError(
+    code,
+    errorCatalogue[code][1].replace(/\{(\w+)\}/g, (whole, name: string) => String(filled[name] ?? whole)),
+  );
+};

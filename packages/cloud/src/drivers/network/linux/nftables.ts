@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto';
+
+/** A table as a value: what it shall be, or what the kernel says it is. */
+export interface NftTable {
+  readonly family: 'inet' | 'bridge';
+  readonly name: string;
+  readonly chains: ReadonlyMap<string, NftChain>;
+  readonly sets: ReadonlyMap<string, NftSet>;
+}
+
+export interface NftChain {
+  /** Absent: a chain that others jump to. */
+  readonly hook?: NftHook;
+  readonly rules: readonly NftRule[];
+}
+
+export interface NftHook {
+  readonly type: 'filter' | 'nat';
+  readonly hook: 'prerouting' | 'input' | 'forward' | 'postrouting';
+  readonly priority: number;
+  readonly policy: 'accept' | 'drop';
+}
+
+/**
+ * A rule carries a digest of its text as comment. The kernel gives rules back in another shape than they
+ * were written in; by the digest a listing is compared with what was meant.
+ */
+export interface NftRule {
+  readonly digest: string;
+  /** Empty in what is read from the kernel. */
+  readonly text: string;
+}
+
+export interface NftSet {
+  /** Types of the key's parts, joined by ` . `. */
+  readonly type: string;
+  /** Type of a map's values. Absent: a set. */
+  readonly valueType?: string;
+  readonly interval: boolean;
+  /** By key, in the spelling in which nft lists it, without quotes. */
+  readonly elements: ReadonlyMap<string, NftElement>;
+}
+
+export interface NftElement {
+  /** Of a map: in the spelling in which nft lists it. */
+  readonly value?: string;
+  /** Whose element it is, where several share a set. */
+  readonly owner?: string;
+}
+
+export function nftRule(text: string): NftRule {
+  return { text, digest: createHash('sha1').update(text).digest('hex').slice(0, 10) };
+}
+
+/**
+ * The commands that turn one state of a table into another, for one transaction. With `undefined` for
+ * "there is none". Only the chains, sets and elements that differ are touched; hooks and types cannot be
+ * changed in place, so another one there replaces the whole table.
+ */
+export function diffTable(current: NftTable | undefined, wanted: NftTable): string[] {
+  const name = `${wanted.family} ${wanted.name}`;
+  if (current !== undefined && !hasSameFrame(current, wanted)) {
+    return [`delete table ${name}`, ...diffTable(undefined, wanted)];
+  }
+  const declare: string[] = current === undefined ? [`add table ${name}`] : [];
+  const rewrite: string[] = [];
+  const elements: string[] = [];
+  const clean: string[] = [];
+
+  for (const [setName, set] of wanted.sets) {
+    const old = current?.sets.get(setName);
+    if (old === undefined) {
+      const kind = set.valueType === undefined ? 'set' : 'map';
+      const type = set.valueType === undefined ? set.type : `${set.type} : ${set.valueType}`;
+      const flags = set.interval ? ' flags interval;' : '';
+      declare.push(`add ${kind} ${name} ${setName} { type ${type};${flags} }`);
+    }
+    elements.push(...diffElements(name, setName, set, old?.elements ?? new Map(), set.elements));
+  }
+  for (const [chainName, chain] of wanted.chains) {
+    const old = current?.chains.get(chainName);
+    if (old === undefined) declare.push(`add chain ${name} ${chainName}${renderHook(chain.hook)}`);
+    if (old !== undefined && hasSameRules(old, chain)) continue;
+    if (old !== undefined) rewrite.push(`flush chain ${name} ${chainName}`);
+    for (const { text, digest } of chain.rules) {
+      rewrite.push(`add rule ${name} ${chainName} ${text} comment "${digest}"`);
+    }
+  }
+  const goneChains = [...(current?.chains.keys() ?? [])].filter((chain) => !wanted.chains.has(chain));
+  clean.push(...goneChains.map((chain) => `flush chain ${name} ${chain}`));
+  clean.push(...goneChains.map((chain) => `delete chain ${name} ${chain}`));
+  for (const [set, { valueType }] of current?.sets ?? []) {
+    if (!wanted.sets.has(set)) clean.push(`delete ${valueType === undefined ? 'set' : 'map'} ${name} ${set}`);
+  }
+  return [...declare, ...elements, ...rewrite, ...clean];
+}
+
+/** The commands that turn the elements of a set that exists into others. */
+export function diffElements(
+  table: string,
+  setName: string,
+  set: Pick<NftSet, 'type'>,
+  current: ReadonlyMap<string, NftElement>,
+  wanted: ReadonlyMap<string, NftElement>,
+): string[] {
+  const isSame = (one: NftElement | undefined, other: NftElement | undefined): boolean =>
+    one !== undefined && other !== undefined && one.value === other.value && one.owner === other.owner;
+  // Only names of interfaces need quotes; they come first.
+  const quote = (key: string): string => (set.type.startsWith('ifname') ? key.replace(/^\S+/, '"$&"') : key);
+  const gone = [...current.keys()].filter((key) => !isSame(current.get(key), wanted.get(key))).map(quote);
+  const added = [...wanted]
+    .filter(([key, element]) => !isSame(current.get(key), element))
+    .map(([key, { value, owner }]) =>
+      [quote(key), owner && `comment "${owner}"`, value && `: ${value}`].filter(Boolean).join(' '),
+    );
+  return [
+    ...(gone.length > 0 ? [`delete element ${table} ${setName} { ${gone.join(', ')} }`] : []),
+    ...(added.length > 0 ? [`add element ${table} ${setName} { ${added.join(', ')} }`] : []),
+  ];
+}
+
+function hasSameRules(one: NftChain, other: NftChain): boolean {
+  return (
+    one.rules.length === other.rules.length &&
+    one.rules.every(({ digest }, index) => digest === other.rules[index]?.digest)
+  );
+}
+
+function hasSameFrame(current: NftTable, wanted: NftTable): boolean {
+  const setsFit = [...wanted.sets].every(([name, set]) => {
+    const old = current.sets.get(name);
+    return (
+      old === undefined ||
+      (old.type === set.type && old.valueType === set.valueType && old.interval === set.interval)
+    );
+  });
+  return (
+    setsFit &&
+    [...wanted.chains].every(([name, { hook }]) => {
+      const old = current.chains.get(name);
+      return old === undefined || renderHook(old.hook) === renderHook(hook);
+    })
+  );
+}
+
+function renderHook(hook: NftHook | undefined): string {
+  if (hook === undefined) return '';
+  return ` { type ${hook.type} hook ${hook.hook} priority ${hook.priority}; policy ${hook.policy}; }`;
+}

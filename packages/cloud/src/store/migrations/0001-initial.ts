@@ -1,0 +1,169 @@
+/** The first tables. Columns and their meaning: `tables.ts`. */
+export const initial = /* sql */ `
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE accessKeys (
+  id TEXT PRIMARY KEY, secret TEXT NOT NULL, accountId TEXT NOT NULL, status TEXT NOT NULL, createdAt TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE hosts (
+  id TEXT PRIMARY KEY, regionId TEXT NOT NULL, zoneId TEXT NOT NULL, state TEXT NOT NULL,
+  cpuMilli INTEGER NOT NULL, memoryMiB INTEGER NOT NULL, diskGiB INTEGER NOT NULL, endpoint TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE allocations (
+  instanceId TEXT PRIMARY KEY, hostId TEXT NOT NULL REFERENCES hosts (id),
+  cpuMilli INTEGER NOT NULL, memoryMiB INTEGER NOT NULL, diskGiB INTEGER NOT NULL, cards TEXT NOT NULL DEFAULT '[]'
+) WITHOUT ROWID;
+CREATE INDEX allocationsByHost ON allocations (hostId);
+
+CREATE TABLE instances (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
+  regionId TEXT NOT NULL, zoneId TEXT NOT NULL, hostId TEXT NOT NULL REFERENCES hosts (id),
+  name TEXT NOT NULL, hostName TEXT NOT NULL, description TEXT NOT NULL DEFAULT '',
+  instanceType TEXT NOT NULL, vcpus INTEGER NOT NULL, memoryMiB INTEGER NOT NULL, imageId TEXT NOT NULL,
+  status TEXT NOT NULL, targetStatus TEXT NOT NULL, generation INTEGER NOT NULL DEFAULT 1, appliedGeneration INTEGER NOT NULL DEFAULT 0,
+  rebootsWanted INTEGER NOT NULL DEFAULT 0, rebootsDone INTEGER NOT NULL DEFAULT 0,
+  created INTEGER NOT NULL DEFAULT 0, forceStop INTEGER NOT NULL DEFAULT 0, failure TEXT,
+  creationTime TEXT NOT NULL, startTime TEXT, autoReleaseTime TEXT, stoppedMode TEXT,
+  deletionProtection INTEGER NOT NULL DEFAULT 0, recyclable INTEGER NOT NULL DEFAULT 0,
+  keyPairName TEXT, passwordHash TEXT, userData TEXT, serialNumber TEXT NOT NULL,
+  vpcId TEXT NOT NULL, vSwitchId TEXT NOT NULL,
+  internetChargeType TEXT NOT NULL DEFAULT 'PayByTraffic', internetMaxBandwidthIn INTEGER NOT NULL DEFAULT 0,
+  internetMaxBandwidthOut INTEGER NOT NULL DEFAULT 0, instanceChargeType TEXT NOT NULL DEFAULT 'PostPaid',
+  spotStrategy TEXT NOT NULL DEFAULT 'NoSpot', creditSpecification TEXT,
+  resourceGroupId TEXT NOT NULL DEFAULT '', httpEndpoint TEXT NOT NULL DEFAULT 'enabled',
+  httpTokens TEXT NOT NULL DEFAULT 'optional', httpPutResponseHopLimit INTEGER NOT NULL DEFAULT 1
+);
+CREATE INDEX instancesByAccount ON instances (accountId, regionId, sequence) WHERE status <> 'Deleted';
+CREATE INDEX instancesByHost ON instances (hostId);
+CREATE INDEX instancesByVpc ON instances (vpcId);
+CREATE INDEX instancesUnsettled ON instances (sequence)
+  WHERE status IN ('Pending', 'Starting', 'Stopping', 'Deleted')
+     OR generation <> appliedGeneration OR rebootsWanted <> rebootsDone;
+CREATE INDEX instancesToRelease ON instances (autoReleaseTime) WHERE autoReleaseTime IS NOT NULL;
+
+CREATE TABLE instanceCounts (
+  accountId TEXT NOT NULL, regionId TEXT NOT NULL, total INTEGER NOT NULL, PRIMARY KEY (accountId, regionId)
+) WITHOUT ROWID;
+CREATE TRIGGER countNewInstance AFTER INSERT ON instances WHEN NEW.status <> 'Deleted' BEGIN
+  INSERT INTO instanceCounts VALUES (NEW.accountId, NEW.regionId, 1)
+    ON CONFLICT DO UPDATE SET total = total + 1;
+END;
+CREATE TRIGGER countDeletedInstance AFTER UPDATE OF status ON instances
+  WHEN NEW.status = 'Deleted' AND OLD.status <> 'Deleted' BEGIN
+  UPDATE instanceCounts SET total = total - 1 WHERE accountId = NEW.accountId AND regionId = NEW.regionId;
+END;
+
+CREATE TABLE disks (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
+  regionId TEXT NOT NULL, zoneId TEXT NOT NULL, instanceId TEXT, type TEXT NOT NULL, category TEXT NOT NULL,
+  performanceLevel TEXT, sizeGiB INTEGER NOT NULL, name TEXT NOT NULL DEFAULT '',
+  description TEXT NOT NULL DEFAULT '', device TEXT, imageId TEXT, deleteWithInstance INTEGER NOT NULL DEFAULT 1,
+  creationTime TEXT NOT NULL, attachedTime TEXT
+);
+CREATE INDEX disksByInstance ON disks (instanceId);
+
+CREATE TABLE vpcs (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
+  regionId TEXT NOT NULL, networkIndex INTEGER NOT NULL UNIQUE, name TEXT NOT NULL DEFAULT '',
+  description TEXT NOT NULL DEFAULT '', cidrBlock TEXT NOT NULL, isDefault INTEGER NOT NULL DEFAULT 0,
+  status TEXT NOT NULL, creationTime TEXT NOT NULL, resourceGroupId TEXT NOT NULL DEFAULT ''
+);
+
+CREATE TABLE vSwitches (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
+  regionId TEXT NOT NULL, zoneId TEXT NOT NULL, vpcId TEXT NOT NULL, name TEXT NOT NULL DEFAULT '',
+  description TEXT NOT NULL DEFAULT '', cidrBlock TEXT NOT NULL, isDefault INTEGER NOT NULL DEFAULT 0,
+  status TEXT NOT NULL, creationTime TEXT NOT NULL
+);
+CREATE INDEX vSwitchesByVpc ON vSwitches (vpcId);
+
+CREATE TABLE securityGroups (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
+  regionId TEXT NOT NULL, vpcId TEXT NOT NULL, name TEXT NOT NULL DEFAULT '',
+  description TEXT NOT NULL DEFAULT '', type TEXT NOT NULL, innerAccessPolicy TEXT NOT NULL,
+  isDefault INTEGER NOT NULL DEFAULT 0, creationTime TEXT NOT NULL, resourceGroupId TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX securityGroupsByVpc ON securityGroups (vpcId);
+
+CREATE TABLE securityGroupRules (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
+  securityGroupId TEXT NOT NULL REFERENCES securityGroups (id) ON DELETE CASCADE,
+  direction TEXT NOT NULL, policy TEXT NOT NULL, priority INTEGER NOT NULL, protocol TEXT NOT NULL,
+  portRange TEXT NOT NULL, peerCidr TEXT, peerGroupId TEXT, peerGroupOwner TEXT, peerPrefixListId TEXT,
+  sourcePortRange TEXT, description TEXT NOT NULL DEFAULT '', creationTime TEXT NOT NULL
+);
+CREATE INDEX securityGroupRulesByGroup ON securityGroupRules (securityGroupId);
+
+CREATE TABLE networkInterfaces (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
+  regionId TEXT NOT NULL, zoneId TEXT NOT NULL, instanceId TEXT, type TEXT NOT NULL,
+  deviceIndex INTEGER NOT NULL, vpcId TEXT NOT NULL, vSwitchId TEXT NOT NULL, macAddress TEXT NOT NULL UNIQUE,
+  fabricIndex INTEGER NOT NULL UNIQUE,
+  name TEXT NOT NULL DEFAULT '', description TEXT NOT NULL DEFAULT '', status TEXT NOT NULL,
+  creationTime TEXT NOT NULL
+);
+CREATE INDEX networkInterfacesByInstance ON networkInterfaces (instanceId);
+CREATE INDEX networkInterfacesByVpc ON networkInterfaces (vpcId);
+
+CREATE TABLE privateAddresses (
+  vSwitchId TEXT NOT NULL, address TEXT NOT NULL,
+  networkInterfaceId TEXT NOT NULL REFERENCES networkInterfaces (id) ON DELETE CASCADE,
+  isPrimary INTEGER NOT NULL, PRIMARY KEY (vSwitchId, address)
+) WITHOUT ROWID;
+CREATE INDEX privateAddressesByInterface ON privateAddresses (networkInterfaceId);
+
+CREATE TABLE securityGroupMembers (
+  securityGroupId TEXT NOT NULL REFERENCES securityGroups (id),
+  networkInterfaceId TEXT NOT NULL REFERENCES networkInterfaces (id) ON DELETE CASCADE,
+  position INTEGER NOT NULL, PRIMARY KEY (securityGroupId, networkInterfaceId)
+) WITHOUT ROWID;
+CREATE INDEX securityGroupMembersByInterface ON securityGroupMembers (networkInterfaceId);
+
+CREATE TABLE keyPairs (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
+  regionId TEXT NOT NULL, name TEXT NOT NULL, fingerprint TEXT NOT NULL, publicKey TEXT NOT NULL,
+  creationTime TEXT NOT NULL, resourceGroupId TEXT NOT NULL DEFAULT '', UNIQUE (accountId, regionId, name)
+);
+
+CREATE TABLE tags (
+  resourceType TEXT NOT NULL, resourceId TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+  accountId TEXT NOT NULL, regionId TEXT NOT NULL, PRIMARY KEY (resourceType, resourceId, key)
+) WITHOUT ROWID;
+CREATE INDEX tagsByKey ON tags (accountId, regionId, resourceType, key, value);
+
+CREATE TABLE invocations (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
+  regionId TEXT NOT NULL, commandId TEXT NOT NULL, name TEXT NOT NULL, description TEXT NOT NULL DEFAULT '',
+  type TEXT NOT NULL, content TEXT NOT NULL, workingDirectory TEXT, userName TEXT,
+  timeoutSeconds INTEGER NOT NULL, parameters TEXT NOT NULL DEFAULT '{}',
+  contentEncoding TEXT NOT NULL DEFAULT 'PlainText', creationTime TEXT NOT NULL
+);
+CREATE INDEX invocationsByAccount ON invocations (accountId, regionId, sequence);
+
+CREATE TABLE invocationRuns (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  invocationId TEXT NOT NULL REFERENCES invocations (id) ON DELETE CASCADE, instanceId TEXT NOT NULL,
+  status TEXT NOT NULL, exitCode INTEGER, output TEXT NOT NULL DEFAULT '', droppedBytes INTEGER NOT NULL DEFAULT 0,
+  errorCode TEXT NOT NULL DEFAULT '', errorInfo TEXT NOT NULL DEFAULT '',
+  startTime TEXT, stopTime TEXT, finishTime TEXT, stopWanted INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (invocationId, instanceId)
+);
+CREATE INDEX invocationRunsByInstance ON invocationRuns (instanceId);
+CREATE INDEX invocationRunsOpen ON invocationRuns (sequence) WHERE status IN ('Pending', 'Running', 'Stopping');
+
+CREATE TABLE clientTokens (
+  accountId TEXT NOT NULL, regionId TEXT NOT NULL, action TEXT NOT NULL, token TEXT NOT NULL,
+  parametersHash TEXT NOT NULL, response TEXT NOT NULL, createdAt TEXT NOT NULL,
+  PRIMARY KEY (accountId, regionId, action, token)
+) WITHOUT ROWID;
+CREATE INDEX clientTokensByAge ON clientTokens (createdAt);
+
+CREATE TABLE events (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, time TEXT NOT NULL, accountId TEXT, actor TEXT NOT NULL,
+  requestId TEXT, resourceType TEXT NOT NULL, resourceId TEXT NOT NULL, action TEXT NOT NULL,
+  before TEXT, after TEXT
+);
+CREATE INDEX eventsByResource ON events (resourceId, sequence);
+`;

@@ -1,0 +1,68 @@
+import { groupBy } from '../domain/collections.js';
+import type { PrefixListId, VpcId } from '../domain/ids.js';
+import type {
+  PortRange,
+  SecurityPeer,
+  SecurityPolicy,
+  SecurityProtocol,
+  SecurityRule,
+} from '../domain/network/security.js';
+import type { Reader } from './store.js';
+import type { SecurityGroupRule } from './tables.js';
+
+/** The security groups of a VPC with their rules, as the compiler of packet filters wants them. */
+export async function readSecurityPolicy(db: Reader, vpcId: VpcId): Promise<SecurityPolicy> {
+  const groups = await db.selectFrom('securityGroups').selectAll().where('vpcId', '=', vpcId).execute();
+  const rules = await db
+    .selectFrom('securityGroupRules as rule')
+    .innerJoin('securityGroups as securityGroup', 'securityGroup.id', 'rule.securityGroupId')
+    .selectAll('rule')
+    .where('securityGroup.vpcId', '=', vpcId)
+    .orderBy('rule.sequence')
+    .execute();
+  const rulesOf = groupBy(rules, (rule) => rule.securityGroupId);
+  return {
+    groups: groups.map((group) => ({
+      id: group.id,
+      type: group.type === 'enterprise' ? 'enterprise' : 'basic',
+      innerAccessPolicy: group.innerAccessPolicy === 'Accept' ? 'accept' : 'drop',
+      rules: (rulesOf.get(group.id) ?? []).map(toSecurityRule),
+    })),
+    prefixLists: [],
+  };
+}
+
+function toSecurityRule(rule: SecurityGroupRule): SecurityRule {
+  const portRange = toPortRange(rule.portRange);
+  const sourcePortRange = rule.sourcePortRange === null ? undefined : toPortRange(rule.sourcePortRange);
+  return {
+    id: rule.id,
+    direction: rule.direction,
+    policy: rule.policy === 'Accept' ? 'accept' : 'drop',
+    priority: rule.priority,
+    protocol: toProtocol(rule.protocol),
+    ...(portRange ? { portRange } : {}),
+    ...(sourcePortRange ? { sourcePortRange } : {}),
+    peer: toPeer(rule),
+  };
+}
+
+function toPeer(rule: SecurityGroupRule): SecurityPeer {
+  if (rule.peerGroupId !== null) return { kind: 'group', securityGroupId: rule.peerGroupId };
+  if (rule.peerPrefixListId !== null) {
+    return { kind: 'prefixList', prefixListId: rule.peerPrefixListId as PrefixListId };
+  }
+  return { kind: 'cidr', cidr: rule.peerCidr ?? '0.0.0.0/0' };
+}
+
+function toProtocol(text: string): SecurityProtocol {
+  const protocol = text.toLowerCase();
+  if (protocol === 'tcp' || protocol === 'udp' || protocol === 'gre') return protocol;
+  return protocol.startsWith('icmp') ? 'icmp' : 'all';
+}
+
+/** `-1/-1` is every port. */
+function toPortRange(text: string): PortRange | undefined {
+  const [first = -1, last = -1] = text.split('/').map(Number);
+  return first < 0 ? undefined : { first, last };
+}

@@ -1,0 +1,379 @@
+import type { Generated, Insertable, Selectable, Updateable } from 'kysely';
+import type {
+  AccountId,
+  DiskId,
+  HostId,
+  InstanceId,
+  InvocationId,
+  KeyPairId,
+  NetworkInterfaceId,
+  RegionId,
+  SecurityGroupId,
+  SecurityGroupRuleId,
+  VpcId,
+  VSwitchId,
+  ZoneId,
+} from '../domain/ids.js';
+import type { InstanceStatus, StoppedMode } from '../domain/instance.js';
+
+/*
+ * The tables as the code sees them. Times are ISO 8601 in UTC, booleans are 0 and 1, lists and objects
+ * are JSON texts. `sequence` orders rows by creation and is the position of a page.
+ */
+
+type Flag = 0 | 1;
+
+/** Values that belong to the cloud as a whole, such as its id. */
+export interface MetaTable {
+  key: string;
+  value: string;
+}
+
+export interface AccessKeyTable {
+  id: string;
+  /** In clear: HMAC needs it. The database file is 0600. */
+  secret: string;
+  accountId: AccountId;
+  status: 'Active' | 'Inactive';
+  createdAt: string;
+}
+
+/** The capacity ledger, one side: what each host has, with over-commit multiplied in. */
+export interface HostTable {
+  id: HostId;
+  regionId: RegionId;
+  zoneId: ZoneId;
+  state: 'active' | 'draining' | 'removed';
+  cpuMilli: number;
+  memoryMiB: number;
+  diskGiB: number;
+  /** How to reach it, see `HostEndpoint`. */
+  endpoint: string;
+}
+
+/** The other side of the ledger: what each instance holds, on which host. */
+export interface AllocationTable {
+  instanceId: InstanceId;
+  hostId: HostId;
+  cpuMilli: number;
+  memoryMiB: number;
+  diskGiB: number;
+  /** JSON list of the shares of GPU cards. */
+  cards: Generated<string>;
+}
+
+export interface InstanceTable {
+  sequence: Generated<number>;
+  id: InstanceId;
+  accountId: AccountId;
+  regionId: RegionId;
+  zoneId: ZoneId;
+  hostId: HostId;
+  name: string;
+  hostName: string;
+  description: Generated<string>;
+  instanceType: string;
+  vcpus: number;
+  memoryMiB: number;
+  imageId: string;
+  status: InstanceStatus;
+  /** Where Pending and Starting lead: CreateInstance ends in Stopped, RunInstances in Running. */
+  targetStatus: 'Running' | 'Stopped';
+  /** Grows with every change that the host must learn of; equal to `appliedGeneration` when it has. */
+  generation: Generated<number>;
+  appliedGeneration: Generated<number>;
+  /** Reboots asked for and carried out. */
+  rebootsWanted: Generated<number>;
+  rebootsDone: Generated<number>;
+  /** 1 once the engine has it: from then on it is never made anew, since its data would be gone. */
+  created: Generated<Flag>;
+  /** 1: the next stop or reboot does not wait for the guest. */
+  forceStop: Generated<Flag>;
+  /** Why the last work on it failed; told by DescribeInstances' OperationLocks and by the log. */
+  failure: string | null;
+  creationTime: string;
+  startTime: string | null;
+  autoReleaseTime: string | null;
+  stoppedMode: StoppedMode | null;
+  deletionProtection: Generated<Flag>;
+  recyclable: Generated<Flag>;
+  keyPairName: string | null;
+  /** crypt(3) hash; the password itself is never kept. */
+  passwordHash: string | null;
+  /** Base64, as sent. */
+  userData: string | null;
+  serialNumber: string;
+  vpcId: VpcId;
+  vSwitchId: VSwitchId;
+  internetChargeType: Generated<string>;
+  internetMaxBandwidthIn: Generated<number>;
+  internetMaxBandwidthOut: Generated<number>;
+  instanceChargeType: Generated<string>;
+  spotStrategy: Generated<string>;
+  creditSpecification: string | null;
+  resourceGroupId: Generated<string>;
+  httpEndpoint: Generated<string>;
+  httpTokens: Generated<string>;
+  httpPutResponseHopLimit: Generated<number>;
+}
+
+/** How many visible instances an account has in a region; kept by triggers, so that counting is free. */
+export interface InstanceCountTable {
+  accountId: AccountId;
+  regionId: RegionId;
+  total: number;
+}
+
+export interface DiskTable {
+  sequence: Generated<number>;
+  id: DiskId;
+  accountId: AccountId;
+  regionId: RegionId;
+  zoneId: ZoneId;
+  instanceId: InstanceId | null;
+  type: 'system' | 'data';
+  category: string;
+  performanceLevel: string | null;
+  sizeGiB: number;
+  name: Generated<string>;
+  description: Generated<string>;
+  device: string | null;
+  imageId: string | null;
+  deleteWithInstance: Generated<Flag>;
+  creationTime: string;
+  attachedTime: string | null;
+}
+
+export interface VpcTable {
+  sequence: Generated<number>;
+  id: VpcId;
+  accountId: AccountId;
+  regionId: RegionId;
+  /** Small number, unique in the cloud, from which the host derives transit addresses. */
+  networkIndex: number;
+  name: Generated<string>;
+  description: Generated<string>;
+  cidrBlock: string;
+  isDefault: Generated<Flag>;
+  status: 'Pending' | 'Available' | 'Deleted';
+  creationTime: string;
+  resourceGroupId: Generated<string>;
+}
+
+export interface VSwitchTable {
+  sequence: Generated<number>;
+  id: VSwitchId;
+  accountId: AccountId;
+  regionId: RegionId;
+  zoneId: ZoneId;
+  vpcId: VpcId;
+  name: Generated<string>;
+  description: Generated<string>;
+  cidrBlock: string;
+  isDefault: Generated<Flag>;
+  status: 'Pending' | 'Available' | 'Deleted';
+  creationTime: string;
+  /** Where the search for a free address goes on, so that addresses are not reused at once. */
+  nextAddress: string | null;
+}
+
+export interface SecurityGroupTable {
+  sequence: Generated<number>;
+  id: SecurityGroupId;
+  accountId: AccountId;
+  regionId: RegionId;
+  vpcId: VpcId;
+  name: Generated<string>;
+  description: Generated<string>;
+  type: 'normal' | 'enterprise';
+  innerAccessPolicy: 'Accept' | 'Drop';
+  isDefault: Generated<Flag>;
+  creationTime: string;
+  resourceGroupId: Generated<string>;
+}
+
+export interface SecurityGroupRuleTable {
+  sequence: Generated<number>;
+  id: SecurityGroupRuleId;
+  securityGroupId: SecurityGroupId;
+  direction: 'ingress' | 'egress';
+  policy: 'Accept' | 'Drop';
+  priority: number;
+  protocol: string;
+  portRange: string;
+  peerCidr: string | null;
+  peerGroupId: SecurityGroupId | null;
+  peerGroupOwner: AccountId | null;
+  peerPrefixListId: string | null;
+  sourcePortRange: string | null;
+  description: Generated<string>;
+  creationTime: string;
+}
+
+export interface NetworkInterfaceTable {
+  sequence: Generated<number>;
+  id: NetworkInterfaceId;
+  accountId: AccountId;
+  regionId: RegionId;
+  zoneId: ZoneId;
+  instanceId: InstanceId | null;
+  type: 'Primary' | 'Secondary';
+  /** 0 is eth0. */
+  deviceIndex: number;
+  vpcId: VpcId;
+  vSwitchId: VSwitchId;
+  macAddress: string;
+  /** Position of its fabric address, by which the metadata service knows the caller. */
+  fabricIndex: number;
+  name: Generated<string>;
+  description: Generated<string>;
+  status: 'Available' | 'Attaching' | 'InUse' | 'Detaching' | 'Deleting';
+  creationTime: string;
+}
+
+/** Addresses in use, also the secondary ones. Unique per vSwitch: two requests cannot get the same one. */
+export interface PrivateAddressTable {
+  vSwitchId: VSwitchId;
+  address: string;
+  networkInterfaceId: NetworkInterfaceId;
+  isPrimary: Flag;
+}
+
+export interface SecurityGroupMemberTable {
+  securityGroupId: SecurityGroupId;
+  networkInterfaceId: NetworkInterfaceId;
+  /** Order in which the groups were named, as clients compare lists. */
+  position: number;
+}
+
+export interface KeyPairTable {
+  sequence: Generated<number>;
+  id: KeyPairId;
+  accountId: AccountId;
+  regionId: RegionId;
+  name: string;
+  fingerprint: string;
+  publicKey: string;
+  creationTime: string;
+  resourceGroupId: Generated<string>;
+}
+
+export interface TagTable {
+  resourceType: string;
+  resourceId: string;
+  key: string;
+  value: string;
+  accountId: AccountId;
+  regionId: RegionId;
+}
+
+export interface InvocationTable {
+  sequence: Generated<number>;
+  id: InvocationId;
+  accountId: AccountId;
+  regionId: RegionId;
+  commandId: string;
+  name: string;
+  description: Generated<string>;
+  type: string;
+  /** As the script is run, decoded. */
+  content: string;
+  workingDirectory: string | null;
+  userName: string | null;
+  timeoutSeconds: number;
+  parameters: Generated<string>;
+  contentEncoding: Generated<string>;
+  creationTime: string;
+}
+
+export type InvocationStatus =
+  | 'Pending'
+  | 'Running'
+  | 'Success'
+  | 'Failed'
+  | 'Timeout'
+  | 'Stopping'
+  | 'Cancelled'
+  | 'Error';
+
+/** One run of an invocation on one instance. */
+export interface InvocationRunTable {
+  sequence: Generated<number>;
+  invocationId: InvocationId;
+  instanceId: InstanceId;
+  status: InvocationStatus;
+  exitCode: number | null;
+  /** Base64 of the kept end of stdout and stderr. */
+  output: Generated<string>;
+  /** Bytes of output beyond those kept. */
+  droppedBytes: Generated<number>;
+  errorCode: Generated<string>;
+  errorInfo: Generated<string>;
+  startTime: string | null;
+  stopTime: string | null;
+  finishTime: string | null;
+  stopWanted: Generated<Flag>;
+}
+
+/** Answers already given under a client token. */
+export interface ClientTokenTable {
+  accountId: AccountId;
+  regionId: RegionId;
+  action: string;
+  token: string;
+  parametersHash: string;
+  response: string;
+  createdAt: string;
+}
+
+/** Every change: the audit trail, the activity list and the metering read it. */
+export interface EventTable {
+  sequence: Generated<number>;
+  time: string;
+  accountId: AccountId | null;
+  /** Who: the access key of a request, or the loop that acted. */
+  actor: string;
+  requestId: string | null;
+  resourceType: string;
+  resourceId: string;
+  action: string;
+  before: string | null;
+  after: string | null;
+}
+
+export interface Tables {
+  meta: MetaTable;
+  accessKeys: AccessKeyTable;
+  hosts: HostTable;
+  allocations: AllocationTable;
+  instances: InstanceTable;
+  instanceCounts: InstanceCountTable;
+  disks: DiskTable;
+  vpcs: VpcTable;
+  vSwitches: VSwitchTable;
+  securityGroups: SecurityGroupTable;
+  securityGroupRules: SecurityGroupRuleTable;
+  networkInterfaces: NetworkInterfaceTable;
+  privateAddresses: PrivateAddressTable;
+  securityGroupMembers: SecurityGroupMemberTable;
+  keyPairs: KeyPairTable;
+  tags: TagTable;
+  invocations: InvocationTable;
+  invocationRuns: InvocationRunTable;
+  clientTokens: ClientTokenTable;
+  events: EventTable;
+}
+
+export type Instance = Selectable<InstanceTable>;
+export type NewInstance = Insertable<InstanceTable>;
+export type InstanceChange = Updateable<InstanceTable>;
+export type Host = Selectable<HostTable>;
+export type Vpc = Selectable<VpcTable>;
+export type VSwitch = Selectable<VSwitchTable>;
+export type SecurityGroup = Selectable<SecurityGroupTable>;
+export type SecurityGroupRule = Selectable<SecurityGroupRuleTable>;
+export type NetworkInterface = Selectable<NetworkInterfaceTable>;
+export type KeyPair = Selectable<KeyPairTable>;
+export type Disk = Selectable<DiskTable>;
+export type Invocation = Selectable<InvocationTable>;
+export type InvocationRun = Selectable<InvocationRunTable>;

@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  resolve: { conditions: ['source'] },
+  ssr: { resolve: { conditions: ['source'] } },
+  test: {
+    include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
+    exclude: ['**/node_modules/**', '**/dist/**', '**/*.host.test.ts'],
+    // Imports of CommonJS packages behave as in Node, so that types and built code agree.
+    deps: { interopDefault: false },
+    testTimeout: 20_000,
+    hookTimeout: 30_000,
+  },
+});
