@@ -183,7 +183,7 @@ export function trafficClassFact(
 /** Everything of a VPC that is set with `ip`, `tc` and `sysctl`, in the order in which it must be made. */
 export function renderFacts(plan: VpcPlan, settings: HostSettings): Map<string, Fact> {
   const facts = [
-    ...namespaceFacts(),
+    ...namespaceFacts(settings),
     ...hostLinkFacts(plan, settings),
     ...vpcLinkFacts(plan, settings),
     ...vpcRouteFacts(plan, settings),
@@ -195,19 +195,21 @@ export function renderFacts(plan: VpcPlan, settings: HostSettings): Map<string, 
 }
 
 /** Switches for the whole namespace, set before any device is in it. */
-function namespaceFacts(): Fact[] {
-  return [
+function namespaceFacts({ hasIpv6 }: HostSettings): Fact[] {
+  const switches: (readonly [key: string, value: string])[] = [
     ['net.ipv4.ip_forward', '1'],
     ['net.ipv4.conf.all.send_redirects', '0'],
     ['net.ipv4.conf.default.send_redirects', '0'],
     // The stricter of `all` and the device counts. Towards vSwitches the bridge has checked the source.
     ['net.ipv4.conf.all.rp_filter', '0'],
     ['net.ipv4.conf.default.rp_filter', '0'],
-    ['net.ipv6.conf.all.disable_ipv6', '1'],
-    ['net.ipv6.conf.default.disable_ipv6', '1'],
     // Else the middle of a flow that was cut would be taken for the start of a new one.
     ['net.netfilter.nf_conntrack_tcp_loose', '0'],
-  ].map(([key = '', value = '']) => sysctlFact(key, value));
+  ];
+  if (hasIpv6) {
+    switches.push(['net.ipv6.conf.all.disable_ipv6', '1'], ['net.ipv6.conf.default.disable_ipv6', '1']);
+  }
+  return switches.map(([key, value]) => sysctlFact(key, value));
 }
 
 function hostLinkFacts({ network, namespace, uplink }: VpcPlan, { names, hasIpv6 }: HostSettings): Fact[] {

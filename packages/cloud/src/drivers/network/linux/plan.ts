@@ -1,13 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { VSwitchId } from '../../../domain/ids.js';
 import { nthAddress } from '../../../domain/network/addresses.js';
-import {
-  formatIpv4,
-  nthAddress,
-  parseIpv4,
-  parseIpv4Cidr,
-  prefixLength,
-} from '../../../domain/network/cidr.js';
+import { formatIpv4, parseIpv4, parseIpv4Cidr, prefixLength } from '../../../domain/network/cidr.js';
 import { type CompiledSecurity, compileSecurity } from '../../../domain/network/compiler.js';
 import type { NetworkNames } from '../../../domain/network/names.js';
 import { NetworkError, type VpcNetwork, type VpcPort } from '../driver.js';

@@ -1,0 +1,18 @@
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { VpcId } from '../../../domain/ids.js';
+import { parseId } from '../../../domain/ids.js';
+import { NetworkNames } from '../../../domain/network/names.js';
+import { type NetworkDriver, NetworkError, type VpcNetwork } from '../driver.js';
+import { checkVpcNetwork } from '../validation.js';
+import { namespacePath, runBatch, runIproute, runNft } from './commands.js';
+import { diffFacts, type Fact, type ObservedFact, renderFacts, type ToolLine } from './facts.js';
+import { cutForbiddenFlows } from './flows.js';
+import { groupByOwner, type HostElements, renderHostElements, renderHostTables } from './hostTables.js';
+import { type NameServerFiles, NameServer, renderNameServerFiles } from './nameServer.js';
+import { readTable } from './nftListing.js';
+import { diffElements, diffTable, type NftTable } from './nftables.js';
+import { readFacts, readHostDevices, readPorts } from './observation.js';
+import { type HostSettings, metadataAddress, planVpc, type VpcPlan } from './plan.js';
+import { renderVpcTable, vpcTableName } from './vpcTable.js';
