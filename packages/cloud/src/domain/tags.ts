@@ -1,0 +1,77 @@
+import type { Fail } from './errors.js';
+
+/** Kinds of resources that carry tags, spelt as the API's ResourceType. */
+export type TagResourceType =
+  | 'instance'
+  | 'disk'
+  | 'snapshot'
+  | 'image'
+  | 'keypair'
+  | 'securitygroup'
+  | 'eni'
+  | 'vpc'
+  | 'vswitch';
+
+/** A label on a resource. The value may be empty. */
+export interface Tag {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** A tag as a request gives it. */
+export interface TagInput {
+  readonly key?: string | undefined;
+  readonly value?: string | undefined;
+}
+
+/** The most tags that one resource has, and the most that one request names. */
+export const maxTagsPerResource = 20;
+
+const maxLength = 128;
+const url = /https?:\/\//i;
+
+/** Ends the request unless `key` may be the key of a tag (TagResources, parameter Tag.N.Key). */
+export function checkTagKey(key: string | undefined, fail: Fail<'InvalidTagKey.Malformed'>): string {
+  if (key === undefined || key.length > maxLength || /^(aliyun|acs:)/i.test(key) || url.test(key)) {
+    return fail('InvalidTagKey.Malformed', { key: key ?? '' });
+  }
+  return key;
+}
+
+/**
+ * The tags of a request, checked: keys of up to 128 characters that neither start with `aliyun` or `acs:`
+ * nor hold a URL, values of up to 128 characters without URL, no key twice (TagResources, RunInstances).
+ */
+export function checkTags(
+  tags: readonly TagInput[] | undefined,
+  fail: Fail<'InvalidTagKey.Malformed' | 'InvalidTagValue.Malformed' | 'Duplicate.TagKey'>,
+): Tag[] {
+  const checked = new Map<string, Tag>();
+  for (const tag of tags ?? []) {
+    const key = checkTagKey(tag.key, fail);
+    const value = tag.value ?? '';
+    if (value.length > maxLength || /^acs:/i.test(value) || url.test(value)) {
+      fail('InvalidTagValue.Malformed', { key });
+    }
+    if (checked.has(key)) fail('Duplicate.TagKey', { key });
+    checked.set(key, { key, value });
+  }
+  return [...checked.values()];
+}
+
+/** A wish to find tagged resources: a key with this value, or with any. */
+export interface TagFilter {
+  readonly key: string;
+  readonly value: string | undefined;
+}
+
+/** The tag filters of a Describe action. A value without its key says nothing and is refused. */
+export function readTagFilters(
+  tags: readonly TagInput[] | undefined,
+  fail: Fail<'MissingParameter'>,
+): TagFilter[] {
+  return (tags ?? []).map(({ key, value }, index) => ({
+    key: key ?? fail('MissingParameter', { parameter: `Tag.${index + 1}.Key` }),
+    value,
+  }));
+}
