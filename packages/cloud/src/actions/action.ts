@@ -33,9 +33,15 @@ export interface ReadContext<Code extends ErrorCode = never> extends CommonConte
   readonly db: Reader;
 }
 
+/** What the preparation of a changing action works with. */
+export type PrepareContext<Code extends ErrorCode = never> = CommonContext<Code>;
+
 /** What the handler of a changing action works with: all that it does is one transaction. */
-export interface ChangeContext<Code extends ErrorCode = never> extends CommonContext<Code> {
+export interface ChangeContext<Code extends ErrorCode = never, Prepared = undefined>
+  extends CommonContext<Code> {
   readonly tx: Transaction;
+  /** What the action's `prepare` gave. */
+  readonly prepared: Prepared;
 }
 
 interface ReadingAction<Request, Response, Code extends ErrorCode> {
@@ -44,19 +50,28 @@ interface ReadingAction<Request, Response, Code extends ErrorCode> {
   readonly read: (input: Request, context: ReadContext<Code>) => Promise<Response>;
 }
 
-interface ChangingAction<Request, Response, Code extends ErrorCode> {
+interface ChangingAction<Request, Response, Code extends ErrorCode, Prepared> {
   readonly errors: readonly Code[];
-  readonly change: (input: Request, context: ChangeContext<Code>) => Promise<Response>;
+  /**
+   * Slow work that the change needs, such as hashing a password or making a key. It runs before the
+   * transaction, since all others wait while one is open, and has no effects. It also runs for requests
+   * that then turn out to be repeated or refused.
+   */
+  readonly prepare?: (input: Request, context: PrepareContext<Code>) => Promise<Prepared>;
+  readonly change: (input: Request, context: ChangeContext<Code, Prepared>) => Promise<Response>;
 }
+
+type AnyContext<Code extends ErrorCode, Prepared> = ReadContext<Code> & ChangeContext<Code, Prepared>;
 
 /** An action ready to be mounted. The front door knows it only by its table, not by its types. */
 export interface Action {
   readonly schema: ActionSchema<unknown, unknown>;
   readonly errors: ReadonlySet<ErrorCode>;
   readonly changes: boolean;
+  readonly prepare: (input: Record<string, unknown>, context: PrepareContext<ErrorCode>) => Promise<unknown>;
   readonly handle: (
     input: Record<string, unknown>,
-    context: ReadContext<ErrorCode> & ChangeContext<ErrorCode>,
+    context: AnyContext<ErrorCode, unknown>,
   ) => Promise<object>;
 }
 
@@ -65,18 +80,25 @@ export interface Action {
  * code which is not in `errors` does not compile. A changing handler runs inside one transaction, which
  * DryRun rolls back and which holds the answer kept for its ClientToken.
  */
-export function defineAction<Request, Response extends object, const Code extends ErrorCode>(
+export function defineAction<
+  Request,
+  Response extends object,
+  const Code extends ErrorCode,
+  Prepared = undefined,
+>(
   schema: ActionSchema<Request, Response>,
-  definition: ReadingAction<Request, Response, Code> | ChangingAction<Request, Response, Code>,
+  definition: ReadingAction<Request, Response, Code> | ChangingAction<Request, Response, Code, Prepared>,
 ): Action {
-  const handler: (input: Request, context: ReadContext<Code> & ChangeContext<Code>) => Promise<Response> =
+  const handler: (input: Request, context: AnyContext<Code, Prepared>) => Promise<Response> =
     'read' in definition ? definition.read : definition.change;
+  const prepare = 'prepare' in definition ? definition.prepare : undefined;
   return {
     schema: schema as ActionSchema<unknown, unknown>,
     errors: new Set<ErrorCode>([...definition.errors, ...commonCodes]),
     changes: 'change' in definition,
-    // The decoder has just made the input by this very schema's table: the one place where the untyped
-    // wire meets the typed inside.
-    handle: (input, context) => handler(input as Request, context),
+    // The decoder has just made the input by this very schema's table, and `prepared` comes from this
+    // very `prepare`: the one place where the untyped wire meets the typed inside.
+    prepare: async (input, context) => prepare?.(input as Request, context),
+    handle: (input, context) => handler(input as Request, context as AnyContext<Code, Prepared>),
   };
 }

@@ -84,8 +84,7 @@ export class FrontDoor {
     } catch (thrown) {
       const error = this.toApiError(thrown, requestId, actionName);
       code = error.code;
-      // The status documented for the action wins over the usual one of the code.
-      const status = table?.errors[error.code] ?? error.status;
+      const status = statusOf(error, table);
       return errorAnswer(error, status, requestId, header(http, 'host') ?? '', answerFormat(http));
     } finally {
       this.options.metrics.countRequest(product, actionName, code, (performance.now() - startedAt) / 1000);
@@ -151,6 +150,7 @@ export class FrontDoor {
           ...declared,
           now: new Date(),
           db: store.reader,
+          prepared: undefined,
           get tx(): never {
             throw new Error(`${action.schema.name} only reads`);
           },
@@ -159,9 +159,10 @@ export class FrontDoor {
       if (isDryRun) fail('DryRunOperation');
       return result;
     }
+    const prepared = await requireDeclared(action, action.prepare(input, { ...declared, now: new Date() }));
     return store.transaction(actor, async (tx) => {
-      const work = () =>
-        requireDeclared(action, action.handle(input, { ...declared, now: tx.now, db: tx.db, tx }));
+      const context = { ...declared, now: tx.now, db: tx.db, tx, prepared };
+      const work = () => requireDeclared(action, action.handle(input, context));
       if (isDryRun) {
         // All checks ran; raising here takes back what they did, and leaves the client token unused.
         await work();
@@ -180,6 +181,15 @@ export class FrontDoor {
       'The request failed because of an unknown error, which is in the log under its request id.',
     );
   }
+}
+
+/**
+ * The status documented for the action wins over the usual one of the code; but a mistake of the client
+ * is never a 5xx, though the documentation of DeleteInstances says so: clients would try it again.
+ */
+function statusOf(error: ApiError, table: ActionTable | undefined): number {
+  const documented = table?.errors[error.code];
+  return documented === undefined || (documented >= 500 && error.status < 500) ? error.status : documented;
 }
 
 /** Lets pass only the codes that the action declares, should the compiler ever have been outwitted. */
