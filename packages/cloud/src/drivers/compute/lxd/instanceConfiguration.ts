@@ -1,0 +1,132 @@
+import type { InstanceNic, InstanceSpec, ObservedInstance, ObservedStatus } from '../driver.js';
+import { formatGuestSeed, seedKey } from './guestSeedText.js';
+
+/** Configuration key that marks an instance as one of a cloud. */
+export const cloudKey = 'user.egs.cloud';
+
+export type EngineConfiguration = Readonly<Record<string, string>>;
+export type EngineDevices = Readonly<Record<string, EngineConfiguration>>;
+
+/** An instance as the engine describes it, as far as it is read here. */
+export interface EngineInstance {
+  readonly name: string;
+  readonly status: string;
+  readonly type: string;
+  readonly architecture: string;
+  readonly ephemeral: boolean;
+  readonly profiles: readonly string[];
+  readonly description: string;
+  readonly config: EngineConfiguration;
+  readonly devices: EngineDevices;
+}
+
+/** Added to a root disk that its guest has filled, so that the engine can write its own notes in it. */
+export const rootDiskReserveMiB = 64;
+
+const mibPerGib = 1024;
+
+/** The part of the configuration that follows the spec also later in the instance's life. */
+export function formatChangingConfiguration(spec: InstanceSpec): EngineConfiguration {
+  return {
+    'limits.cpu': String(spec.vcpus),
+    'limits.memory': `${spec.memoryMiB}MiB`,
+    [seedKey]: formatGuestSeed(spec.seed),
+  };
+}
+
+/** The part that is settled when the instance is made. */
+export function formatFixedConfiguration(
+  spec: InstanceSpec,
+  cloud: string,
+  engine: 'lxd' | 'incus',
+): EngineConfiguration {
+  const common = {
+    [cloudKey]: cloud,
+    // Which instances run is the control plane's decision, also after the host was down.
+    'boot.autostart': 'false',
+    // The guest's way to ask the engine about itself would show it the seed's text and more.
+    [engine === 'lxd' ? 'security.devlxd' : 'security.guestapi']: 'false',
+  };
+  if (spec.kind === 'virtual-machine') return common;
+  return {
+    ...common,
+    'security.privileged': 'false',
+    'security.nesting': 'false',
+    // User ids of its own for each instance: no tenant's process has the rights, or uses up the kernel's
+    // per-user limits, of another's.
+    'security.idmap.isolated': 'true',
+  };
+}
+
+/** Root disk and ports. `rootSize`: as it is now, kept when it already gives the wanted GiB. */
+export function formatDevices(spec: InstanceSpec, pool: string, rootSize?: string): EngineDevices {
+  const keeps = rootSize !== undefined && parseSizeMiB(rootSize) >= spec.rootDiskGiB * mibPerGib;
+  return {
+    root: {
+      type: 'disk',
+      path: '/',
+      pool,
+      size:
+        keeps && Math.floor(parseSizeMiB(rootSize) / mibPerGib) === spec.rootDiskGiB
+          ? rootSize
+          : `${spec.rootDiskGiB * mibPerGib}MiB`,
+    },
+    ...Object.fromEntries(spec.nics.map((nic) => [nic.device, formatNic(nic)])),
+  };
+}
+
+function formatNic(nic: InstanceNic): EngineConfiguration {
+  return {
+    type: 'nic',
+    nictype: 'bridged',
+    parent: nic.bridge,
+    name: nic.device,
+    hwaddr: nic.macAddress,
+    host_name: nic.hostDevice,
+    // Packets between two instances of one bridge go by the router, where the rules are.
+    'security.port_isolation': 'true',
+  };
+}
+
+/** What the engine says, in the driver's terms. */
+export function parseInstance(instance: EngineInstance): ObservedInstance {
+  return {
+    name: instance.name,
+    status: parseStatus(instance.status),
+    vcpus: Number(instance.config['limits.cpu'] ?? 0),
+    memoryMiB: parseSizeMiB(instance.config['limits.memory'] ?? '0'),
+    rootDiskGiB: Math.floor(parseSizeMiB(instance.devices['root']?.['size'] ?? '0') / mibPerGib),
+  };
+}
+
+function parseStatus(status: string): ObservedStatus {
+  switch (status.toLowerCase()) {
+    case 'running':
+    case 'ready':
+    case 'starting':
+    case 'stopping':
+      return 'running';
+    case 'stopped':
+      return 'stopped';
+    case 'frozen':
+    case 'freezing':
+      return 'frozen';
+    default:
+      return 'error';
+  }
+}
+
+const unitsMiB: Readonly<Record<string, number>> = {
+  '': 1 / 1024 / 1024,
+  B: 1 / 1024 / 1024,
+  KiB: 1 / 1024,
+  MiB: 1,
+  GiB: 1024,
+  TiB: 1024 * 1024,
+};
+
+/** Reads a size of the engine's, such as `512MiB`. */
+export function parseSizeMiB(text: string): number {
+  const [, amount = '0', unit = ''] = /^(\d+)([A-Za-z]*)$/.exec(text) ?? [];
+  return Number(amount) * (unitsMiB[unit] ?? 0);
+}
