@@ -145,6 +145,9 @@ export interface NetworkDriver {
   /** The VPCs of which something is on the host, half made and forgotten ones too. */
   listVpcs(): Promise<readonly VpcId[]>;
 
+  /** Removes every VPC, and what the host has for all of them together. The driver is closed then. */
+  removeAll(): Promise<void>;
+
   /** Lets go of the host without changing it: packets keep flowing. */
   close(): Promise<void>;
 }

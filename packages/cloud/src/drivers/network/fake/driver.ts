@@ -42,6 +42,11 @@ export class FakeNetworkDriver implements NetworkDriver {
     return [...this.networks.keys()];
   }
 
+  async removeAll(): Promise<void> {
+    this.failIfAsked();
+    this.networks.clear();
+  }
+
   async close(): Promise<void> {}
 
   private failIfAsked(): void {

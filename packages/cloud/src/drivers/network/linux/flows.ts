@@ -1,5 +1,8 @@
 import type { NetworkInterfaceId } from '../../../domain/ids.js';
+import { parseIpv4, parseIpv4Cidr, rangeContains } from '../../../domain/network/cidr.js';
+import type { CompiledSecurity } from '../../../domain/network/compiler.js';
 import { type Packet, passes } from '../../../domain/network/evaluation.js';
+import type { VpcNetwork } from '../driver.js';
 import { runInNamespace } from './commands.js';
 import { addressesOf, type VpcPlan } from './plan.js';
 
@@ -16,39 +19,89 @@ interface Flow {
 }
 
 /**
+ * Whether the change of the VPC's table can take a right away from a flow. New elements only ever open
+ * ways, except where a rule drops what is in a set.
+ */
+export function mayForbidFlows(commands: readonly string[], compiled: CompiledSecurity): boolean {
+  const dropped = new Set(
+    [...compiled.chains.values()]
+      .flatMap(({ matches }) => matches)
+      .flatMap(({ verdict, peer }) => (verdict === 'drop' && peer && 'set' in peer ? [peer.set] : [])),
+  );
+  return commands.some((command) => {
+    const [verb, object, , , name = ''] = command.split(' ');
+    return verb === 'add' ? object === 'element' && dropped.has(name) : true;
+  });
+}
+
+/**
  * Cuts the established flows that would not be let in if they began now: rules, members, EIPs or NAT entries
  * have changed. Everything else flows on. Answers with the number of flows cut.
  */
-export async function cutForbiddenFlows(plan: VpcPlan, metadataServiceHost: string): Promise<number> {
+export async function cutForbiddenFlows(plan: VpcPlan, metadataServiceAddress: string): Promise<number> {
+  const { network } = plan;
   const interfaceOf = new Map<string, NetworkInterfaceId>(
-    plan.network.ports.flatMap((port) =>
-      addressesOf(port).map((address) => [address, port.networkInterfaceId]),
-    ),
+    network.ports.flatMap((port) => addressesOf(port).map((address) => [address, port.networkInterfaceId])),
   );
-  const publicAddresses = new Set(plan.network.eips.map(({ address }) => address));
-  const vpcAddresses = new Set(plan.network.vSwitches.map(({ gateway }) => gateway));
+  const routers = new Set([...network.vSwitches.map(({ gateway }) => gateway), plan.routerAddress]);
+  const ranges = network.cidrs.map(parseIpv4Cidr);
+  const isInside = (address: string): boolean =>
+    ranges.some((range) => rangeContains(range, parseIpv4(address)));
   const isAllowed = (flow: Flow): boolean => {
-    // Flows of the router itself: DHCP, DNS.
-    if (vpcAddresses.has(flow.destination) || vpcAddresses.has(flow.replySource)) return true;
-    if (flow.source === plan.routerAddress || flow.replySource === metadataServiceHost) return true;
-    const from = interfaceOf.get(flow.source);
-    const to = interfaceOf.get(flow.replySource);
-    // In by an address, or out under one, that is no longer here.
-    const isTranslatedIn = flow.destination !== flow.replySource;
-    if (isTranslatedIn && !publicAddresses.has(flow.destination)) return false;
-    const isTranslatedOut = flow.source !== flow.replyDestination;
-    if (isTranslatedOut && !isOwnAddress(flow.replyDestination)) return false;
-    // Forwarded by an interface of the VPC between two others: decided by hardware addresses, not known here.
-    if (from === undefined && to === undefined) return true;
+    const { source, replySource } = flow;
+    if (routers.has(source) || routers.has(replySource) || replySource === metadataServiceAddress)
+      return true;
+    const from = interfaceOf.get(source);
+    const to = interfaceOf.get(replySource);
+    if ((from === undefined && isInside(source)) || (to === undefined && isInside(replySource))) return false;
+    if (flow.destination !== replySource && !isForwardedIn(network, flow)) return false;
+    if (source !== flow.replyDestination && !isForwardedOut(plan, flow)) return false;
     return passes(plan.compiled, packetOf(flow, from, to));
   };
-  const isOwnAddress = (address: string): boolean =>
-    publicAddresses.has(address) || (plan.network.outboundNat && address === plan.routerAddress);
-
   const listing = await runInNamespace(plan.namespace, 'conntrack', ['-L', '-f', 'ipv4']);
   const forbidden = parseFlows(listing).filter((flow) => !isAllowed(flow));
   for (const flow of forbidden) await cut(plan.namespace, flow);
   return forbidden.length;
+}
+
+/** Whether what came in by a public address still belongs to the private one. */
+function isForwardedIn(network: VpcNetwork, flow: Flow): boolean {
+  const byEip = network.eips.some(
+    ({ address, target }) =>
+      address === flow.destination &&
+      target.kind === 'networkInterface' &&
+      target.privateAddress === flow.replySource,
+  );
+  return (
+    byEip ||
+    network.natGateways.some(({ dnatEntries }) =>
+      dnatEntries.some((entry) => {
+        if (entry.externalAddress !== flow.destination || entry.internalAddress !== flow.replySource)
+          return false;
+        if (entry.protocol === 'all') return true;
+        const { first, last } = entry.externalPorts;
+        const port = flow.destinationPort ?? -1;
+        return entry.protocol === flow.protocol && port >= first && port <= last;
+      }),
+    )
+  );
+}
+
+/** Whether what goes out under another address may still do so. */
+function isForwardedOut({ network, routerAddress }: VpcPlan, flow: Flow): boolean {
+  if (flow.replyDestination === routerAddress) return network.outboundNat;
+  return network.eips.some(
+    ({ address, target }) =>
+      address === flow.replyDestination &&
+      (target.kind === 'networkInterface'
+        ? target.privateAddress === flow.source
+        : network.natGateways.some(
+            ({ id, snatEntries, dnatEntries }) =>
+              id === target.natGatewayId &&
+              (snatEntries.some((entry) => entry.addresses.includes(address)) ||
+                dnatEntries.some((entry) => entry.internalAddress === flow.source)),
+          )),
+  );
 }
 
 function packetOf(flow: Flow, from?: NetworkInterfaceId, to?: NetworkInterfaceId): Packet {

@@ -77,6 +77,20 @@ export async function readHostDevices(prefix: string): Promise<readonly HostDevi
     .map(({ ifname, ifalias }) => ({ name: ifname, ...(ifalias !== undefined && { owner: ifalias }) }));
 }
 
+interface BridgePort {
+  readonly ifname: string;
+  readonly isolated?: boolean;
+}
+
+/** Those of the bridge ports that are there and not isolated: frames could pass between them unseen. */
+export async function readOpenPorts(hostDevices: ReadonlySet<string>): Promise<readonly string[]> {
+  const text = await runIproute('bridge', undefined, ['-d', '-j', 'link', 'show']);
+  const ports = text.trim() === '' ? [] : (JSON.parse(text) as readonly BridgePort[]);
+  return ports
+    .filter(({ ifname, isolated }) => hostDevices.has(ifname) && isolated !== true)
+    .map(({ ifname }) => ifname);
+}
+
 /**
  * What of a VPC is really set in the kernel, as facts in the same words as the wanted ones. `wanted` tells
  * which switches to read, and which devices are the VPC's although they are not marked yet.
