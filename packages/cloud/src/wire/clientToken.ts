@@ -36,12 +36,11 @@ function hashParameters(parameters: ReadonlyMap<string, string>): string {
 export async function onceForToken<Result extends object>(
   tx: Transaction,
   request: RpcRequest,
+  token: string,
   accountId: AccountId,
   regionId: RegionId,
   work: () => Promise<Result>,
 ): Promise<object> {
-  const token = request.parameters.get('ClientToken');
-  if (token === undefined || token === '') return work();
   if (!/^[\x20-\x7e]{1,64}$/.test(token)) fail('InvalidClientToken.ValueNotSupported');
 
   await tx.db

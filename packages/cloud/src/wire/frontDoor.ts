@@ -168,7 +168,10 @@ export class FrontDoor {
         await work();
         fail('DryRunOperation');
       }
-      return onceForToken(tx, request, caller.accountId, regionId, work);
+      // Only actions that have the parameter keep their answers: that of CreateKeyPair holds a secret.
+      const token = input['clientToken'];
+      if (typeof token !== 'string') return work();
+      return onceForToken(tx, request, token, caller.accountId, regionId, work);
     });
   }
 
