@@ -30,7 +30,7 @@ const quotas = z.strictObject({
  * What is promised to instances per unit that the host has. The defaults let the common types (up to 32
  * vCPUs and 64 GiB) start on a laptop; on a host that serves others, set them to 1.
  */
-const overcommit = z.strictObject({
+export const overcommitShape = z.strictObject({
   cpu: z.number().positive().default(16),
   memory: z.number().positive().default(4),
   disk: z.number().positive().default(10),
@@ -56,13 +56,16 @@ const fakeEngine = z.strictObject({
   diskGiB: z.int().positive().default(4096),
 });
 
+/** How to reach a host's engine. The store keeps hosts in this form too. */
+export const engineShape = z.discriminatedUnion('driver', [lxdEngine, fakeEngine]);
+
 const host = z.strictObject({
   id: name,
   zone: name.optional(),
   /** Makes this many hosts, named `<id>-1` and so on, spread over the zones. Fake engines only. */
   count: z.int().positive().default(1),
-  engine: z.discriminatedUnion('driver', [lxdEngine, fakeEngine]),
-  overcommit: overcommit.prefault({}),
+  engine: engineShape,
+  overcommit: overcommitShape.prefault({}),
 });
 
 const configShape = z.strictObject({
@@ -87,12 +90,15 @@ const configShape = z.strictObject({
       transitCidr: z.string().default('100.64.0.0/12'),
       /** Range from which the metadata service tells instances apart. */
       fabricCidr: z.string().default('100.96.0.0/11'),
+      /** Port of the metadata service on the host. Two clouds on one machine need different ones. */
+      metadataPort: z.int().min(1).max(65_535).default(8775),
     })
     .prefault({}),
 });
 
 export type CloudConfig = z.infer<typeof configShape>;
 export type HostConfig = CloudConfig['hosts'][number];
+export type EngineConfig = HostConfig['engine'];
 export type RegionConfig = CloudConfig['regions'][number];
 
 /** The configuration file is not usable; the message has one line per mistake, each naming its place. */

@@ -23,6 +23,8 @@ import { WireMetrics } from './wire/metrics.js';
 export interface CloudOptions {
   /** Where the cloud keeps its state; readable by its owner only. */
   readonly dataDirectory: string;
+  /** The state, where it had to be opened before. The cloud closes it. */
+  readonly store?: Store;
   readonly config: CloudConfig;
   readonly computeDrivers: ReadonlyMap<HostId, ComputeDriver>;
   readonly network: NetworkDriver;
@@ -46,7 +48,7 @@ export class Cloud {
   /** Opens the state, starts the loops, and answers requests once it returns. */
   static async start(options: CloudOptions): Promise<Cloud> {
     const log = options.log ?? pino({ level: 'silent' });
-    const store = Store.open(options.dataDirectory);
+    const store = options.store ?? Store.open(options.dataDirectory);
     const credentials = await getOrCreateRootKey(store);
     const credentialsFile = join(options.dataDirectory, 'credentials.json');
     writeFileSync(credentialsFile, `${JSON.stringify(credentials, undefined, 2)}\n`, { mode: 0o600 });

@@ -10,7 +10,9 @@ export type TagResourceType =
   | 'securitygroup'
   | 'eni'
   | 'vpc'
-  | 'vswitch';
+  | 'vswitch'
+  | 'command'
+  | 'invocation';
 
 /** A label on a resource. The value may be empty. */
 export interface Tag {

@@ -4,6 +4,7 @@ import type { HostId, InstanceId } from '../domain/ids.js';
 import { assertTransition, type InstanceStatus } from '../domain/instance.js';
 import { type ComputeDriver, ComputeError, type ObservedInstance } from '../drivers/compute/driver.js';
 import type { NetworkDriver } from '../drivers/network/driver.js';
+import { releaseAll, releaseCompute } from '../store/ledger.js';
 import type { Transaction } from '../store/store.js';
 import type { Instance, InstanceChange } from '../store/tables.js';
 import { toMinuteTime } from '../store/times.js';
@@ -156,13 +157,12 @@ export class InstanceLoop {
         .execute();
       await tx.db.deleteFrom('networkInterfaces').where('instanceId', '=', instance.id).execute();
       await tx.db.deleteFrom('disks').where('instanceId', '=', instance.id).execute();
-      await tx.db.deleteFrom('allocations').where('instanceId', '=', instance.id).execute();
+      await releaseAll(tx, parts.placement, instance.id);
       await tx.db.deleteFrom('tags').where('resourceId', '=', instance.id).execute();
       await tx.db.deleteFrom('instances').where('id', '=', instance.id).execute();
       await tx.record({ resourceType: 'instance', resourceId: instance.id, action: 'Released' });
       for (const { id } of nics) tx.wake({ kind: 'networkInterface', id, vpcId: instance.vpcId });
     });
-    parts.placement.release(instance.id);
     faults.reach('instance.deletedInStore');
   }
 
@@ -236,6 +236,9 @@ export class InstanceLoop {
         .where('id', '=', instance.id)
         .returningAll()
         .executeTakeFirstOrThrow();
+      if (to === 'Stopped' && changed.stoppedMode === 'StopCharging') {
+        await releaseCompute(tx, this.options.parts.placement, instance.id);
+      }
       await this.recordChange(tx, instance, action, current.status, to, values.failure ?? undefined);
       if (needsWork(changed)) tx.wake({ kind: 'instance', id: instance.id });
       return changed;

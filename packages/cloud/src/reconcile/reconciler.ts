@@ -37,6 +37,7 @@ export class Reconciler {
   private readonly hosts: WorkQueue;
   readonly invocations: InvocationLoop;
   private readonly hostOf = new Map<string, HostId>();
+  private readonly watches = new Map<HostId, { close(): void }>();
   private stopWatching: (() => void)[] = [];
   private releaseTimer: NodeJS.Timeout | undefined;
 
@@ -99,17 +100,7 @@ export class Reconciler {
       .execute();
     for (const { id } of unsettled) this.instances.add(id);
     await this.invocations.start();
-    for (const [hostId, driver] of computeDrivers) {
-      const watch = driver.watch((event) => {
-        if (event.type === 'resync') {
-          this.hosts.add(hostId);
-        } else {
-          this.hostOf.set(event.instanceName, hostId);
-          this.observations.add(event.instanceName);
-        }
-      });
-      this.stopWatching.push(() => watch.close());
-    }
+    for (const hostId of computeDrivers.keys()) this.watchHost(hostId);
     this.releaseTimer = setInterval(() => {
       releaseDueInstances(parts.store).catch((err: unknown) =>
         log.error({ err }, 'automatic release failed'),
@@ -126,8 +117,33 @@ export class Reconciler {
   async stop(): Promise<void> {
     clearInterval(this.releaseTimer);
     for (const stop of this.stopWatching) stop();
+    for (const hostId of [...this.watches.keys()]) this.unwatchHost(hostId);
     for (const queue of [this.hosts, this.observations, this.instances, this.vpcs]) await queue.stop();
     await this.invocations.stop();
+  }
+
+  /**
+   * Follows a host: what happens on it is noted from now on, and all of it is compared with the store.
+   * For a host that joins a running cloud; its driver must be among the cloud's. Twice is as once.
+   */
+  watchHost(hostId: HostId): void {
+    const driver = this.options.computeDrivers.get(hostId);
+    if (!driver || this.watches.has(hostId)) return;
+    const watch = driver.watch((event) => {
+      if (event.type === 'resync') {
+        this.hosts.add(hostId);
+      } else {
+        this.hostOf.set(event.instanceName, hostId);
+        this.observations.add(event.instanceName);
+      }
+    });
+    this.watches.set(hostId, watch);
+  }
+
+  /** Lets go of a host that leaves. */
+  unwatchHost(hostId: HostId): void {
+    this.watches.get(hostId)?.close();
+    this.watches.delete(hostId);
   }
 
   private wake(wake: Wake): void {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { RegionId } from '../domain/ids.js';
+import type { HostId, RegionId, ZoneId } from '../domain/ids.js';
 import type { Allocation, Host } from '../placement/index.js';
 import type { Reader, Transaction } from './store.js';
+import type { HostTable } from './tables.js';
 
 const shares = z.array(
   z.object({
@@ -59,4 +60,38 @@ export async function putHost(
     .values({ ...offered, id: host.id, state: 'active' })
     .onConflict((conflict) => conflict.column('id').doUpdateSet(offered))
     .execute();
+}
+
+/** A host as the operator sees it. */
+export interface HostRecord {
+  readonly id: HostId;
+  readonly regionId: RegionId;
+  readonly zoneId: ZoneId;
+  readonly state: HostTable['state'];
+  readonly cpuMilli: number;
+  readonly memoryMiB: number;
+  readonly diskGiB: number;
+  /** How to reach it, see `HostEndpoint`. */
+  readonly endpoint: string;
+}
+
+/** All hosts that were not removed, those that do not answer too. */
+export function listHostRecords(db: Reader): Promise<HostRecord[]> {
+  return db.selectFrom('hosts').selectAll().where('state', '<>', 'removed').orderBy('id').execute();
+}
+
+/** Moves a host between taking new instances, only keeping what it has, and being gone. */
+export async function setHostState(tx: Transaction, id: HostId, state: HostTable['state']): Promise<void> {
+  await tx.db.updateTable('hosts').set({ state }).where('id', '=', id).execute();
+  await tx.record({ resourceType: 'host', resourceId: id, action: 'SetHostState', after: { state } });
+}
+
+/** How many instances hold capacity on each host. */
+export async function countAllocationsByHost(db: Pick<Reader, 'selectFrom'>): Promise<Map<HostId, number>> {
+  const rows = await db
+    .selectFrom('allocations')
+    .select(({ fn }) => ['hostId', fn.countAll<number>().as('total')])
+    .groupBy('hostId')
+    .execute();
+  return new Map(rows.map((row) => [row.hostId, row.total]));
 }

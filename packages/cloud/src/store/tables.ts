@@ -1,6 +1,7 @@
 import type { Generated, Insertable, Selectable, Updateable } from 'kysely';
 import type {
   AccountId,
+  CommandId,
   DiskId,
   HostId,
   InstanceId,
@@ -15,6 +16,7 @@ import type {
   ZoneId,
 } from '../domain/ids.js';
 import type { InstanceStatus, StoppedMode } from '../domain/instance.js';
+import type { InvocationKind, RunStatus } from '../domain/invocation.js';
 
 /*
  * The tables as the code sees them. Times are ISO 8601 in UTC, booleans are 0 and 1, lists and objects
@@ -117,11 +119,12 @@ export interface InstanceTable {
   httpPutResponseHopLimit: Generated<number>;
 }
 
-/** How many visible instances an account has in a region; kept by triggers, so that counting is free. */
-export interface InstanceCountTable {
+/** What an account has in a region, released instances left out; kept by triggers, so that counting is free. */
+export interface InstanceTotalsTable {
   accountId: AccountId;
   regionId: RegionId;
-  total: number;
+  instances: number;
+  vcpus: number;
 }
 
 export interface DiskTable {
@@ -267,41 +270,59 @@ export interface TagTable {
   regionId: RegionId;
 }
 
-export interface InvocationTable {
+/** A script kept under a name, to be run again and again. */
+export interface CommandTable {
   sequence: Generated<number>;
-  id: InvocationId;
+  id: CommandId;
   accountId: AccountId;
   regionId: RegionId;
-  commandId: string;
   name: string;
   description: Generated<string>;
   type: string;
-  /** As the script is run, decoded. */
+  /** Base64 of the script. */
   content: string;
   workingDirectory: string | null;
-  userName: string | null;
   timeoutSeconds: number;
-  parameters: Generated<string>;
-  contentEncoding: Generated<string>;
+  hasParameters: Generated<Flag>;
+  invokeTimes: Generated<number>;
+  resourceGroupId: Generated<string>;
   creationTime: string;
 }
 
-export type InvocationStatus =
-  | 'Pending'
-  | 'Running'
-  | 'Success'
-  | 'Failed'
-  | 'Timeout'
-  | 'Stopping'
-  | 'Cancelled'
-  | 'Error';
+/** A command or a file on its way into instances. */
+export interface InvocationTable {
+  sequence: Generated<number>;
+  id: InvocationId;
+  kind: InvocationKind;
+  accountId: AccountId;
+  regionId: RegionId;
+  /** Empty for files. */
+  commandId: string;
+  /** Of the command, or of the file. */
+  name: string;
+  description: Generated<string>;
+  type: string;
+  /** Base64 of the script, before parameters are filled in, or of the file. */
+  content: string;
+  /** For files: where they are put. */
+  workingDirectory: string | null;
+  userName: string | null;
+  timeoutSeconds: number;
+  hasParameters: Generated<Flag>;
+  /** JSON object. */
+  parameters: Generated<string>;
+  /** JSON of `FileDelivery`; null for commands. */
+  file: string | null;
+  resourceGroupId: Generated<string>;
+  creationTime: string;
+}
 
 /** One run of an invocation on one instance. */
 export interface InvocationRunTable {
   sequence: Generated<number>;
   invocationId: InvocationId;
   instanceId: InstanceId;
-  status: InvocationStatus;
+  status: RunStatus;
   exitCode: number | null;
   /** Base64 of the kept end of stdout and stderr. */
   output: Generated<string>;
@@ -309,10 +330,12 @@ export interface InvocationRunTable {
   droppedBytes: Generated<number>;
   errorCode: Generated<string>;
   errorInfo: Generated<string>;
+  /** When the program was started. */
   startTime: string | null;
+  /** When StopInvocation was called. */
   stopTime: string | null;
   finishTime: string | null;
-  stopWanted: Generated<Flag>;
+  updateTime: string;
 }
 
 /** Answers already given under a client token. */
@@ -347,7 +370,7 @@ export interface Tables {
   hosts: HostTable;
   allocations: AllocationTable;
   instances: InstanceTable;
-  instanceCounts: InstanceCountTable;
+  instanceTotals: InstanceTotalsTable;
   disks: DiskTable;
   vpcs: VpcTable;
   vSwitches: VSwitchTable;
@@ -358,6 +381,7 @@ export interface Tables {
   securityGroupMembers: SecurityGroupMemberTable;
   keyPairs: KeyPairTable;
   tags: TagTable;
+  commands: CommandTable;
   invocations: InvocationTable;
   invocationRuns: InvocationRunTable;
   clientTokens: ClientTokenTable;
@@ -375,5 +399,6 @@ export type SecurityGroupRule = Selectable<SecurityGroupRuleTable>;
 export type NetworkInterface = Selectable<NetworkInterfaceTable>;
 export type KeyPair = Selectable<KeyPairTable>;
 export type Disk = Selectable<DiskTable>;
+export type Command = Selectable<CommandTable>;
 export type Invocation = Selectable<InvocationTable>;
 export type InvocationRun = Selectable<InvocationRunTable>;

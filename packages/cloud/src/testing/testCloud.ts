@@ -6,16 +6,31 @@ import { $OpenApiUtil } from '@alicloud/openapi-core';
 import RpcClient from '@alicloud/pop-core';
 import StsClient from '@alicloud/sts20150401';
 import VpcClient from '@alicloud/vpc20160428';
+import { pino } from 'pino';
 import { parseConfig } from '../config.js';
-import type { HostId } from '../domain/ids.js';
+import type { HostId, RegionId, ZoneId } from '../domain/ids.js';
 import { FakeComputeDriver } from '../drivers/compute/fake/FakeComputeDriver.js';
 import { FakeNetworkDriver } from '../drivers/network/fake/driver.js';
 import { Cloud } from '../server.js';
+import { putHost } from '../store/hosts.js';
+import { Store } from '../store/store.js';
+
+const testRegion = 'cn-hangzhou' as RegionId;
+const zoneA = 'cn-hangzhou-a' as ZoneId;
+const zoneB = 'cn-hangzhou-b' as ZoneId;
+
+/** One host a zone, each with room for 256 vCPUs, 1 TiB of memory and 4 TiB of disk. */
+const testHosts = [
+  ['fake-a' as HostId, zoneA],
+  ['fake-b' as HostId, zoneB],
+] as const;
+const testCapacity = { cpuMilli: 256_000, memoryMiB: 1024 * 1024, diskGiB: 4096 };
 
 /** A whole cloud in this process on the fake engine, with official clients that talk to it over HTTP. */
 export interface TestCloud {
   readonly cloud: Cloud;
-  readonly compute: FakeComputeDriver;
+  /** The engines of the two hosts, `fake-a` and `fake-b`, one in each zone. */
+  readonly compute: { readonly a: FakeComputeDriver; readonly b: FakeComputeDriver };
   readonly network: FakeNetworkDriver;
   readonly regionId: string;
   /** Current SDKs: V3 signatures. */
@@ -32,17 +47,41 @@ export interface TestCloud {
 /** Starts a cloud in a directory of its own; `stop` removes it. */
 export async function startTestCloud(options: { config?: unknown } = {}): Promise<TestCloud> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'openegs-test-'));
-  const hostId = 'fake-1' as HostId;
-  const compute = new FakeComputeDriver({ hostId });
   const network = new FakeNetworkDriver();
+  const store = Store.open(dataDirectory);
+  const drivers = new Map<HostId, FakeComputeDriver>();
+  for (const [id, zoneId] of testHosts) {
+    const driver = new FakeComputeDriver({ hostId: id });
+    await driver.importImage('debian_12_x64_egs', { metadata: '', rootfs: '' });
+    drivers.set(id, driver);
+    await store.transaction({ name: 'test' }, (tx) =>
+      putHost(tx, {
+        ...testCapacity,
+        id,
+        zoneId,
+        regionId: testRegion,
+        state: 'active',
+        cards: [],
+        endpoint: '',
+      }),
+    );
+  }
   const cloud = await Cloud.start({
     dataDirectory,
-    config: parseConfig(options.config ?? { hosts: [{ id: hostId, engine: { driver: 'fake' } }] }),
-    computeDrivers: new Map([[hostId, compute]]),
+    store,
+    config: parseConfig(options.config),
+    computeDrivers: drivers,
     network,
+    // Unknown errors are defects: a test that meets one shall show it.
+    log: pino({ level: process.env['EGS_TEST_LOG'] ?? 'fatal' }, pino.destination(2)),
   });
   const { accessKeyId, accessKeySecret } = cloud.credentials;
-  const regionId = 'cn-hangzhou';
+  const regionId = testRegion;
+  const getDriver = (id: HostId): FakeComputeDriver => {
+    const driver = drivers.get(id);
+    if (!driver) throw new Error(`no test host ${id}`);
+    return driver;
+  };
   const clientConfig = (signatureAlgorithm?: string) =>
     new $OpenApiUtil.Config({
       accessKeyId,
@@ -54,7 +93,7 @@ export async function startTestCloud(options: { config?: unknown } = {}): Promis
     });
   return {
     cloud,
-    compute,
+    compute: { a: getDriver(testHosts[0][0]), b: getDriver(testHosts[1][0]) },
     network,
     regionId,
     ecs: new EcsClient.default(clientConfig()),

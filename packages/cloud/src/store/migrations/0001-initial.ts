@@ -43,16 +43,22 @@ CREATE INDEX instancesUnsettled ON instances (sequence)
      OR generation <> appliedGeneration OR rebootsWanted <> rebootsDone;
 CREATE INDEX instancesToRelease ON instances (autoReleaseTime) WHERE autoReleaseTime IS NOT NULL;
 
-CREATE TABLE instanceCounts (
-  accountId TEXT NOT NULL, regionId TEXT NOT NULL, total INTEGER NOT NULL, PRIMARY KEY (accountId, regionId)
+CREATE TABLE instanceTotals (
+  accountId TEXT NOT NULL, regionId TEXT NOT NULL, instances INTEGER NOT NULL, vcpus INTEGER NOT NULL,
+  PRIMARY KEY (accountId, regionId)
 ) WITHOUT ROWID;
-CREATE TRIGGER countNewInstance AFTER INSERT ON instances WHEN NEW.status <> 'Deleted' BEGIN
-  INSERT INTO instanceCounts VALUES (NEW.accountId, NEW.regionId, 1)
-    ON CONFLICT DO UPDATE SET total = total + 1;
+CREATE TRIGGER totalNewInstance AFTER INSERT ON instances WHEN NEW.status <> 'Deleted' BEGIN
+  INSERT INTO instanceTotals VALUES (NEW.accountId, NEW.regionId, 1, NEW.vcpus)
+    ON CONFLICT DO UPDATE SET instances = instances + 1, vcpus = vcpus + NEW.vcpus;
 END;
-CREATE TRIGGER countDeletedInstance AFTER UPDATE OF status ON instances
+CREATE TRIGGER totalDeletedInstance AFTER UPDATE OF status ON instances
   WHEN NEW.status = 'Deleted' AND OLD.status <> 'Deleted' BEGIN
-  UPDATE instanceCounts SET total = total - 1 WHERE accountId = NEW.accountId AND regionId = NEW.regionId;
+  UPDATE instanceTotals SET instances = instances - 1, vcpus = vcpus - OLD.vcpus
+    WHERE accountId = NEW.accountId AND regionId = NEW.regionId;
+END;
+CREATE TRIGGER totalResizedInstance AFTER UPDATE OF vcpus ON instances WHEN NEW.status <> 'Deleted' BEGIN
+  UPDATE instanceTotals SET vcpus = vcpus + NEW.vcpus - OLD.vcpus
+    WHERE accountId = NEW.accountId AND regionId = NEW.regionId;
 END;
 
 CREATE TABLE disks (
@@ -75,7 +81,7 @@ CREATE TABLE vSwitches (
   sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
   regionId TEXT NOT NULL, zoneId TEXT NOT NULL, vpcId TEXT NOT NULL, name TEXT NOT NULL DEFAULT '',
   description TEXT NOT NULL DEFAULT '', cidrBlock TEXT NOT NULL, isDefault INTEGER NOT NULL DEFAULT 0,
-  status TEXT NOT NULL, creationTime TEXT NOT NULL
+  status TEXT NOT NULL, creationTime TEXT NOT NULL, nextAddress TEXT
 );
 CREATE INDEX vSwitchesByVpc ON vSwitches (vpcId);
 
@@ -133,21 +139,32 @@ CREATE TABLE tags (
 ) WITHOUT ROWID;
 CREATE INDEX tagsByKey ON tags (accountId, regionId, resourceType, key, value);
 
-CREATE TABLE invocations (
+CREATE TABLE commands (
   sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
-  regionId TEXT NOT NULL, commandId TEXT NOT NULL, name TEXT NOT NULL, description TEXT NOT NULL DEFAULT '',
-  type TEXT NOT NULL, content TEXT NOT NULL, workingDirectory TEXT, userName TEXT,
-  timeoutSeconds INTEGER NOT NULL, parameters TEXT NOT NULL DEFAULT '{}',
-  contentEncoding TEXT NOT NULL DEFAULT 'PlainText', creationTime TEXT NOT NULL
+  regionId TEXT NOT NULL, name TEXT NOT NULL, description TEXT NOT NULL DEFAULT '', type TEXT NOT NULL,
+  content TEXT NOT NULL, workingDirectory TEXT, timeoutSeconds INTEGER NOT NULL,
+  hasParameters INTEGER NOT NULL DEFAULT 0, invokeTimes INTEGER NOT NULL DEFAULT 0,
+  resourceGroupId TEXT NOT NULL DEFAULT '', creationTime TEXT NOT NULL
 );
-CREATE INDEX invocationsByAccount ON invocations (accountId, regionId, sequence);
+CREATE INDEX commandsByAccount ON commands (accountId, regionId, sequence);
+
+CREATE TABLE invocations (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
+  accountId TEXT NOT NULL, regionId TEXT NOT NULL, commandId TEXT NOT NULL, name TEXT NOT NULL,
+  description TEXT NOT NULL DEFAULT '', type TEXT NOT NULL, content TEXT NOT NULL, workingDirectory TEXT,
+  userName TEXT, timeoutSeconds INTEGER NOT NULL, hasParameters INTEGER NOT NULL DEFAULT 0,
+  parameters TEXT NOT NULL DEFAULT '{}', file TEXT, resourceGroupId TEXT NOT NULL DEFAULT '',
+  creationTime TEXT NOT NULL
+);
+CREATE INDEX invocationsByAccount ON invocations (accountId, regionId, kind, sequence);
+CREATE INDEX invocationsByAge ON invocations (creationTime);
 
 CREATE TABLE invocationRuns (
   sequence INTEGER PRIMARY KEY AUTOINCREMENT,
   invocationId TEXT NOT NULL REFERENCES invocations (id) ON DELETE CASCADE, instanceId TEXT NOT NULL,
   status TEXT NOT NULL, exitCode INTEGER, output TEXT NOT NULL DEFAULT '', droppedBytes INTEGER NOT NULL DEFAULT 0,
   errorCode TEXT NOT NULL DEFAULT '', errorInfo TEXT NOT NULL DEFAULT '',
-  startTime TEXT, stopTime TEXT, finishTime TEXT, stopWanted INTEGER NOT NULL DEFAULT 0,
+  startTime TEXT, stopTime TEXT, finishTime TEXT, updateTime TEXT NOT NULL,
   UNIQUE (invocationId, instanceId)
 );
 CREATE INDEX invocationRunsByInstance ON invocationRuns (instanceId);

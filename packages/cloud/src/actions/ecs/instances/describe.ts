@@ -1,0 +1,256 @@
+import { ecs } from '@openegs/schema';
+import type { Catalog } from '../../../catalog/catalog.js';
+import { groupBy } from '../../../domain/collections.js';
+import type { InstanceId } from '../../../domain/ids.js';
+import type { Tag } from '../../../domain/tags.js';
+import { getInstance } from '../../../store/instances.js';
+import type { Reader } from '../../../store/store.js';
+import type { Instance } from '../../../store/tables.js';
+import { readTags } from '../../../store/tags.js';
+import { pageAnswer, readPage } from '../../../wire/paging.js';
+import { defineAction } from '../../action.js';
+import { findInstances, instanceFilterErrors } from './filters.js';
+
+export const describeInstances = defineAction(ecs.DescribeInstances, {
+  errors: instanceFilterErrors,
+  async read(input, context) {
+    const page = readPage(input, { maxPageSize: 100, minResults: 10 });
+    const { instances, totalCount } = await findInstances(input, page, context);
+    const relations = await readRelations(context.db, instances);
+    return {
+      ...pageAnswer(page, instances, totalCount),
+      instances: {
+        instance: instances.map((instance) => describe(instance, relations, context.cloud.catalog)),
+      },
+    };
+  },
+});
+
+export const describeInstanceStatus = defineAction(ecs.DescribeInstanceStatus, {
+  errors: ['InvalidZoneId.NotFound', 'InvalidParameter.TooManyInstanceIds'],
+  async read(input, { db, caller, regionId, cloud, fail }) {
+    const page = readPage(input, { maxPageSize: 50 });
+    if (input.zoneId !== undefined && !cloud.catalog.hasZone(regionId, input.zoneId)) {
+      fail('InvalidZoneId.NotFound', { id: input.zoneId });
+    }
+    const ids = input.instanceId;
+    if (ids !== undefined && ids.length > 100) fail('InvalidParameter.TooManyInstanceIds', { limit: 100 });
+    const matching = db
+      .selectFrom('instances')
+      .where('accountId', '=', caller.accountId)
+      .where('regionId', '=', regionId)
+      .where('status', '<>', 'Deleted')
+      .$if(input.zoneId !== undefined, (query) =>
+        query.where('zoneId', '=', input.zoneId as Instance['zoneId']),
+      )
+      .$if(ids !== undefined, (query) => query.where('id', 'in', (ids ?? []) as InstanceId[]));
+    const { total } = await matching
+      .select(({ fn }) => fn.countAll<number>().as('total'))
+      .executeTakeFirstOrThrow();
+    const rows = await matching
+      .select(['sequence', 'id', 'status'])
+      .orderBy('sequence', 'desc')
+      .limit(page.limit)
+      .offset(page.style === 'number' ? page.offset : 0)
+      .execute();
+    return {
+      ...pageAnswer(page, rows, total),
+      instanceStatuses: {
+        instanceStatus: rows.map((row) => ({ instanceId: row.id, status: row.status })),
+      },
+    };
+  },
+});
+
+export const describeInstanceAttribute = defineAction(ecs.DescribeInstanceAttribute, {
+  errors: ['InvalidInstanceId.NotFound'],
+  async read(input, { db, caller, fail, cloud }) {
+    const instance = await getInstance(db, caller.accountId, input.instanceId, fail);
+    const described = describe(instance, await readRelations(db, [instance]), cloud.catalog);
+    return {
+      ...described,
+      // Plain here, in structures of their own on DescribeInstances.
+      operationLocks: { lockReason: [] },
+      vlanId: '',
+      clusterId: '',
+      ioOptimized: 'optimized',
+      enableJumboFrame: false,
+      networkOptions: {},
+      dedicatedHostAttribute: {},
+      securityOptions: {},
+    };
+  },
+});
+
+export const describeUserData = defineAction(ecs.DescribeUserData, {
+  errors: ['InvalidInstanceId.NotFound'],
+  async read(input, { db, caller, regionId, fail }) {
+    const instance = await getInstance(db, caller.accountId, input.instanceId, fail);
+    return { instanceId: instance.id, regionId, userData: instance.userData ?? '' };
+  },
+});
+
+/** What belongs to instances and stands in other tables. */
+interface Relations {
+  readonly tags: ReadonlyMap<string, readonly Tag[]>;
+  readonly interfaces: ReadonlyMap<string, readonly InterfaceRow[]>;
+  readonly groups: ReadonlyMap<string, readonly { readonly securityGroupId: string }[]>;
+}
+
+interface InterfaceRow {
+  readonly instanceId: InstanceId | null;
+  readonly id: string;
+  readonly macAddress: string;
+  readonly type: 'Primary' | 'Secondary';
+  readonly address: string;
+  readonly isPrimary: 0 | 1;
+}
+
+async function readRelations(db: Reader, instances: readonly Instance[]): Promise<Relations> {
+  const ids = instances.map((instance) => instance.id);
+  if (ids.length === 0) return { tags: new Map(), interfaces: new Map(), groups: new Map() };
+  const [tags, interfaces, groups] = await Promise.all([
+    readTags(db, 'instance', ids),
+    db
+      .selectFrom('networkInterfaces as nic')
+      .innerJoin('privateAddresses as address', 'address.networkInterfaceId', 'nic.id')
+      .select([
+        'nic.instanceId',
+        'nic.id',
+        'nic.macAddress',
+        'nic.type',
+        'address.address',
+        'address.isPrimary',
+      ])
+      .where('nic.instanceId', 'in', ids)
+      .orderBy('nic.deviceIndex')
+      .orderBy('address.isPrimary', 'desc')
+      .execute(),
+    db
+      .selectFrom('networkInterfaces as nic')
+      .innerJoin('securityGroupMembers as member', 'member.networkInterfaceId', 'nic.id')
+      .select(['nic.instanceId', 'member.securityGroupId'])
+      .where('nic.instanceId', 'in', ids)
+      .where('nic.type', '=', 'Primary')
+      .orderBy('member.position')
+      .execute(),
+  ]);
+  return {
+    tags,
+    interfaces: groupBy(interfaces, (row) => row.instanceId ?? ''),
+    groups: groupBy(groups, (row) => row.instanceId ?? ''),
+  };
+}
+
+/** An instance as the API shows it. */
+function describe(
+  instance: Instance,
+  relations: Relations,
+  catalog: Catalog,
+): Omit<ecs.DescribeInstancesResponseInstancesInstance, 'ioOptimized' | 'operationLocks'> & {
+  ioOptimized: boolean;
+  operationLocks: { lockReason: [] };
+} {
+  const type = catalog.instanceTypes.get(instance.instanceType);
+  const image = catalog.images.get(instance.imageId);
+  const interfaces = relations.interfaces.get(instance.id) ?? [];
+  const primary = interfaces.filter((row) => row.type === 'Primary');
+  return {
+    instanceId: instance.id,
+    instanceName: instance.name,
+    hostName: instance.hostName,
+    description: instance.description,
+    status: instance.status,
+    regionId: instance.regionId,
+    zoneId: instance.zoneId,
+    clusterId: '',
+    instanceType: instance.instanceType,
+    instanceTypeFamily: type?.family ?? '',
+    cpu: instance.vcpus,
+    memory: instance.memoryMiB,
+    cpuOptions: {
+      coreCount: Math.ceil(instance.vcpus / 2),
+      threadsPerCore: instance.vcpus === 1 ? 1 : 2,
+      numa: '',
+    },
+    GPUAmount: Math.ceil(type?.gpu?.amount ?? 0),
+    GPUSpec: type?.gpu?.model ?? '',
+    localStorageAmount: type?.localStorageGiB === undefined ? 0 : 1,
+    localStorageCapacity: type?.localStorageGiB ?? 0,
+    imageId: instance.imageId,
+    OSName: image?.osName ?? '',
+    OSNameEn: image?.osNameEn ?? '',
+    OSType: image?.osType ?? 'linux',
+    creationTime: instance.creationTime,
+    startTime: instance.startTime ?? '',
+    // Pay-as-you-go instances expire with the century, as on the original.
+    expiredTime: '2099-12-31T15:59Z',
+    autoReleaseTime: instance.autoReleaseTime ?? '',
+    stoppedMode: instance.status === 'Stopped' ? (instance.stoppedMode ?? 'KeepCharging') : 'Not-applicable',
+    deletionProtection: instance.deletionProtection === 1,
+    recyclable: instance.recyclable === 1,
+    deviceAvailable: true,
+    ioOptimized: true,
+    instanceChargeType: instance.instanceChargeType,
+    saleCycle: '',
+    spotStrategy: instance.spotStrategy,
+    spotPriceLimit: 0,
+    spotDuration: 0,
+    creditSpecification: instance.creditSpecification ?? '',
+    resourceGroupId: instance.resourceGroupId,
+    keyPairName: instance.keyPairName ?? '',
+    serialNumber: instance.serialNumber,
+    vlanId: '',
+    hpcClusterId: '',
+    deploymentSetId: '',
+    instanceNetworkType: 'vpc',
+    internetChargeType: instance.internetChargeType,
+    internetMaxBandwidthIn: instance.internetMaxBandwidthIn,
+    internetMaxBandwidthOut: instance.internetMaxBandwidthOut,
+    innerIpAddress: { ipAddress: [] },
+    publicIpAddress: { ipAddress: [] },
+    rdmaIpAddress: { ipAddress: [] },
+    eipAddress: { allocationId: '', ipAddress: '', internetChargeType: '' },
+    vpcAttributes: {
+      vpcId: instance.vpcId,
+      vSwitchId: instance.vSwitchId,
+      natIpAddress: '',
+      privateIpAddress: {
+        ipAddress: primary.filter((row) => row.isPrimary === 1).map((row) => row.address),
+      },
+    },
+    securityGroupIds: {
+      securityGroupId: (relations.groups.get(instance.id) ?? []).map((row) => row.securityGroupId),
+    },
+    networkInterfaces: {
+      networkInterface: [...groupBy(interfaces, (row) => row.id)].map(([id, rows]) => ({
+        networkInterfaceId: id,
+        macAddress: rows[0]?.macAddress ?? '',
+        type: rows[0]?.type ?? 'Primary',
+        primaryIpAddress: rows.find((row) => row.isPrimary === 1)?.address ?? '',
+        privateIpSets: {
+          privateIpSet: rows.map((row) => ({
+            privateIpAddress: row.address,
+            primary: row.isPrimary === 1,
+          })),
+        },
+      })),
+    },
+    metadataOptions: {
+      httpEndpoint: instance.httpEndpoint,
+      httpTokens: instance.httpTokens,
+      httpPutResponseHopLimit: instance.httpPutResponseHopLimit,
+    },
+    operationLocks: { lockReason: [] },
+    dedicatedHostAttribute: { dedicatedHostId: '', dedicatedHostName: '', dedicatedHostClusterId: '' },
+    dedicatedInstanceAttribute: { affinity: '', tenancy: '' },
+    ecsCapacityReservationAttr: { capacityReservationId: '', capacityReservationPreference: '' },
+    hibernationOptions: { configured: false },
+    tags: {
+      tag: (relations.tags.get(instance.id) ?? []).map(({ key, value }) => ({
+        tagKey: key,
+        tagValue: value,
+      })),
+    },
+  };
+}

@@ -1,0 +1,467 @@
+import { randomUUID } from 'node:crypto';
+import type { PublicImage } from '../../../catalog/images.js';
+import type { InstanceType } from '../../../catalog/instanceTypes.js';
+import type { ErrorCode } from '../../../domain/errors.js';
+import {
+  createId,
+  type InstanceId,
+  type SecurityGroupId,
+  type VSwitchId,
+  type ZoneId,
+} from '../../../domain/ids.js';
+import { checkHostName, isWellFormedName, numberedNames } from '../../../domain/instance.js';
+import { checkTags, type TagInput } from '../../../domain/tags.js';
+import { ensureDefaultNetwork } from '../../../store/accounts.js';
+import { createMacAddress, takeFabricIndex, takePrivateAddress } from '../../../store/addresses.js';
+import { totalInstances } from '../../../store/instances.js';
+import { amountsOf, placeInstance } from '../../../store/ledger.js';
+import type { VSwitch } from '../../../store/tables.js';
+import { putTags } from '../../../store/tags.js';
+import { toMinuteTime, toSecondsTime } from '../../../store/times.js';
+import type { ChangeContext } from '../../action.js';
+import { checkAutoReleaseTime, checkMetadataOptions, checkUserData } from './attributes.js';
+
+/** What RunInstances and CreateInstance have in common. */
+export interface LaunchInput {
+  readonly imageId?: string | undefined;
+  readonly imageFamily?: string | undefined;
+  readonly instanceType?: string | undefined;
+  readonly zoneId?: string | undefined;
+  readonly vSwitchId?: string | undefined;
+  readonly privateIpAddress?: string | undefined;
+  readonly securityGroupId?: string | undefined;
+  readonly securityGroupIds?: readonly string[] | undefined;
+  readonly instanceName?: string | undefined;
+  readonly description?: string | undefined;
+  readonly hostName?: string | undefined;
+  readonly hostNames?: readonly string[] | undefined;
+  readonly uniqueSuffix?: boolean | undefined;
+  readonly passwordHash?: string | undefined;
+  readonly keyPairName?: string | undefined;
+  readonly userData?: string | undefined;
+  readonly systemDisk?:
+    | {
+        readonly size?: string | number | undefined;
+        readonly category?: string | undefined;
+        readonly diskName?: string | undefined;
+        readonly description?: string | undefined;
+        readonly performanceLevel?: string | undefined;
+      }
+    | undefined;
+  readonly tag?: readonly TagInput[] | undefined;
+  readonly deletionProtection?: boolean | undefined;
+  readonly autoReleaseTime?: string | undefined;
+  readonly instanceChargeType?: string | undefined;
+  readonly internetChargeType?: string | undefined;
+  readonly internetMaxBandwidthIn?: number | undefined;
+  readonly internetMaxBandwidthOut?: number | undefined;
+  readonly spotStrategy?: string | undefined;
+  readonly creditSpecification?: string | undefined;
+  readonly resourceGroupId?: string | undefined;
+  readonly httpEndpoint?: string | undefined;
+  readonly httpTokens?: string | undefined;
+  readonly httpPutResponseHopLimit?: number | undefined;
+}
+
+export interface LaunchPlan {
+  readonly amount: number;
+  readonly minAmount: number;
+  /** RunInstances starts what it creates, CreateInstance leaves it Stopped. */
+  readonly targetStatus: 'Running' | 'Stopped';
+}
+
+export const launchErrors = [
+  'Duplicate.TagKey',
+  'InvalidAutoReleaseTime.Malformed',
+  'InvalidDescription.Malformed',
+  'InvalidHostName.Malformed',
+  'InvalidHttpEndpoint.NotSupported',
+  'InvalidHttpPutResponseHopLimit.NotSupported',
+  'InvalidHttpTokens.NotSupported',
+  'InvalidImageFamily.MissingAvailableImage',
+  'InvalidImageId.NotFound',
+  'InvalidInstanceChargeType.NotFound',
+  'InvalidInstanceName.Malformed',
+  'InvalidInstanceType.ValueNotSupported',
+  'InvalidInternetChargeType.ValueNotSupported',
+  'InvalidKeyPairName.NotFound',
+  'InvalidPassword.Malformed',
+  'InvalidPrivateIpAddress',
+  'InvalidSecurityGroup.VpcMismatch',
+  'InvalidSecurityGroupId.NotFound',
+  'InvalidSecurityGroupId.SingleIdAndMultiIdConflict',
+  'InvalidSystemDiskCategory.ValueNotSupported',
+  'InvalidSystemDiskSize.ValueNotSupported',
+  'InvalidTagKey.Malformed',
+  'InvalidTagValue.Malformed',
+  'InvalidUserData.Base64FormatInvalid',
+  'InvalidUserData.SizeExceeded',
+  'InvalidVSwitchId.NotFound',
+  'InvalidVpcZone.NotSupported',
+  'InvalidZoneId.NotFound',
+  'OperationDenied.NoStock',
+  'QuotaExceed.ElasticQuota',
+  'QuotaExceed.Tags',
+  'QuotaExceeded.PrivateIpAddress',
+  'UnexpectedImageFamily.ImageIdSupplied',
+] as const satisfies readonly ErrorCode[];
+
+type LaunchContext = ChangeContext<(typeof launchErrors)[number], unknown>;
+
+/** The disk categories that a system disk may have, and those that local disks have. */
+const systemDiskCategories = [
+  'cloud',
+  'cloud_efficiency',
+  'cloud_ssd',
+  'cloud_essd',
+  'cloud_essd_entry',
+  'cloud_auto',
+];
+
+/** Sizes of a system disk in GiB (RunInstances, parameter SystemDisk.Size). */
+const smallestSystemDiskGiB = 1;
+const largestSystemDiskGiB = 2048;
+const defaultSystemDiskGiB = 40;
+
+/** Checks a launch, takes capacity and addresses for it, and writes down what shall be. */
+export async function launchInstances(
+  input: LaunchInput,
+  plan: LaunchPlan,
+  context: LaunchContext,
+): Promise<InstanceId[]> {
+  const { fail, tx, caller, regionId, cloud } = context;
+  const type = readInstanceType(input, context);
+  const image = readImage(input, context);
+  const diskGiB = readSystemDiskSize(input, image, context);
+  const category = input.systemDisk?.category ?? 'cloud_essd';
+  if (!systemDiskCategories.includes(category)) {
+    fail('InvalidSystemDiskCategory.ValueNotSupported', { category });
+  }
+  checkNames(input, context);
+  checkCharging(input, context);
+  if (input.userData !== undefined) checkUserData(input.userData, fail);
+  if (input.autoReleaseTime !== undefined) checkAutoReleaseTime(input.autoReleaseTime, context.now, fail);
+  checkMetadataOptions(input, fail);
+  const tags = checkTags(input.tag, fail);
+  if (input.keyPairName !== undefined) await requireKeyPair(input.keyPairName, context);
+  await checkQuota(plan.amount, type, context);
+
+  const candidates = await readVSwitches(input, context);
+  const region = cloud.catalog.getRegion(regionId);
+  const names =
+    input.instanceName && numberedNames(input.instanceName, plan.amount, input.uniqueSuffix ?? false);
+  const hostNames =
+    input.hostNames ??
+    (input.hostName && numberedNames(input.hostName, plan.amount, input.uniqueSuffix ?? false));
+  const created: InstanceId[] = [];
+  for (let index = 0; index < plan.amount; index += 1) {
+    const id = createId('instance', region.code);
+    const placed = await placeInCandidates(id, candidates, type, diskGiB, context);
+    if ('refusal' in placed) {
+      if (created.length >= plan.minAmount) break;
+      return fail('OperationDenied.NoStock', { id: type.id, reason: placed.refusal });
+    }
+    const { vSwitch, hostId } = placed;
+    await tx.db
+      .insertInto('instances')
+      .values({
+        id,
+        accountId: caller.accountId,
+        regionId,
+        zoneId: vSwitch.zoneId,
+        hostId,
+        name: names?.[index] ?? id,
+        hostName: hostNames?.[index] ?? defaultHostName(id),
+        description: input.description ?? '',
+        instanceType: type.id,
+        vcpus: type.vcpus,
+        memoryMiB: type.memoryMiB,
+        imageId: image.id,
+        status: 'Pending',
+        targetStatus: plan.targetStatus,
+        creationTime: toMinuteTime(tx.now.toISOString()),
+        autoReleaseTime: input.autoReleaseTime ?? null,
+        deletionProtection: input.deletionProtection ? 1 : 0,
+        keyPairName: input.keyPairName ?? null,
+        passwordHash: input.passwordHash ?? null,
+        userData: input.userData ?? null,
+        serialNumber: randomUUID(),
+        vpcId: vSwitch.vpcId,
+        vSwitchId: vSwitch.id,
+        internetChargeType: input.internetChargeType ?? 'PayByTraffic',
+        internetMaxBandwidthIn: input.internetMaxBandwidthIn ?? 0,
+        internetMaxBandwidthOut: input.internetMaxBandwidthOut ?? 0,
+        instanceChargeType: input.instanceChargeType ?? 'PostPaid',
+        spotStrategy: input.spotStrategy ?? 'NoSpot',
+        creditSpecification: input.creditSpecification ?? null,
+        resourceGroupId: input.resourceGroupId ?? '',
+        httpEndpoint: input.httpEndpoint ?? 'enabled',
+        httpTokens: input.httpTokens ?? 'optional',
+        httpPutResponseHopLimit: input.httpPutResponseHopLimit ?? 1,
+      })
+      .execute();
+    await tx.db
+      .insertInto('disks')
+      .values({
+        id: createId('disk', region.code),
+        accountId: caller.accountId,
+        regionId,
+        zoneId: vSwitch.zoneId,
+        instanceId: id,
+        type: 'system',
+        category,
+        performanceLevel: category === 'cloud_essd' ? (input.systemDisk?.performanceLevel ?? 'PL1') : null,
+        sizeGiB: diskGiB,
+        name: input.systemDisk?.diskName ?? '',
+        description: input.systemDisk?.description ?? '',
+        device: '/dev/xvda',
+        imageId: image.id,
+        creationTime: toSecondsTime(tx.now),
+        attachedTime: toSecondsTime(tx.now),
+      })
+      .execute();
+    await createPrimaryInterface(id, vSwitch, placed.securityGroupIds, input.privateIpAddress, context);
+    await putTags(
+      tx,
+      { resourceType: 'instance', resourceId: id, accountId: caller.accountId, regionId },
+      tags,
+      fail,
+    );
+    await tx.record({
+      resourceType: 'instance',
+      resourceId: id,
+      action: 'CreateInstance',
+      after: { instanceType: type.id, imageId: image.id, zoneId: vSwitch.zoneId, hostId },
+    });
+    tx.wake({ kind: 'instance', id });
+    created.push(id);
+  }
+  return created;
+}
+
+/** `iZ` and the body of the id, as the original names hosts that nobody named. */
+function defaultHostName(id: InstanceId): string {
+  return `iZ${id.slice(2)}Z`;
+}
+
+function readInstanceType(input: LaunchInput, { fail, cloud }: LaunchContext): InstanceType {
+  const id = input.instanceType ?? fail('MissingParameter', { parameter: 'InstanceType' });
+  return (
+    cloud.catalog.instanceTypes.get(id) ??
+    fail('InvalidInstanceType.ValueNotSupported', { id, reason: 'there is no such type.' })
+  );
+}
+
+function readImage(input: LaunchInput, { fail, cloud }: LaunchContext): PublicImage {
+  const { images } = cloud.catalog;
+  if (input.imageId !== undefined) {
+    if (input.imageFamily !== undefined) fail('UnexpectedImageFamily.ImageIdSupplied');
+    return images.get(input.imageId) ?? fail('InvalidImageId.NotFound', { id: input.imageId });
+  }
+  const family = input.imageFamily ?? fail('MissingParameter', { parameter: 'ImageId' });
+  const ofFamily = [...images.values()].filter((image) => image.family === family);
+  return ofFamily.at(-1) ?? fail('InvalidImageFamily.MissingAvailableImage', { family });
+}
+
+function readSystemDiskSize(input: LaunchInput, image: PublicImage, { fail }: LaunchContext): number {
+  const min = Math.max(smallestSystemDiskGiB, image.sizeGiB);
+  const size = Number(input.systemDisk?.size ?? Math.max(defaultSystemDiskGiB, image.sizeGiB));
+  if (!Number.isInteger(size) || size < min || size > largestSystemDiskGiB) {
+    fail('InvalidSystemDiskSize.ValueNotSupported', { min, max: largestSystemDiskGiB });
+  }
+  return size;
+}
+
+function checkNames(input: LaunchInput, { fail }: LaunchContext): void {
+  if (input.instanceName !== undefined && !isWellFormedName(input.instanceName)) {
+    fail('InvalidInstanceName.Malformed');
+  }
+  if (input.description !== undefined && !isWellFormedName(input.description, 2, 256)) {
+    fail('InvalidDescription.Malformed');
+  }
+  for (const name of [...(input.hostNames ?? []), ...(input.hostName ? [input.hostName] : [])]) {
+    for (const numbered of numberedNames(name, 1, false)) checkHostName(numbered, fail);
+  }
+}
+
+function checkCharging(input: LaunchInput, { fail }: LaunchContext): void {
+  if (input.instanceChargeType && !['PostPaid', 'PrePaid'].includes(input.instanceChargeType)) {
+    fail('InvalidInstanceChargeType.NotFound', { value: input.instanceChargeType });
+  }
+  if (input.internetChargeType && !['PayByTraffic', 'PayByBandwidth'].includes(input.internetChargeType)) {
+    fail('InvalidInternetChargeType.ValueNotSupported', { value: input.internetChargeType });
+  }
+}
+
+async function requireKeyPair(name: string, { tx, caller, regionId, fail }: LaunchContext): Promise<void> {
+  const keyPair = await tx.db
+    .selectFrom('keyPairs')
+    .select('id')
+    .where('accountId', '=', caller.accountId)
+    .where('regionId', '=', regionId)
+    .where('name', '=', name)
+    .executeTakeFirst();
+  if (!keyPair) fail('InvalidKeyPairName.NotFound', { id: name });
+}
+
+async function checkQuota(amount: number, type: InstanceType, context: LaunchContext): Promise<void> {
+  const { tx, caller, regionId, cloud, fail } = context;
+  const { quotas } = cloud.config;
+  const used = await totalInstances(tx.db, caller.accountId, regionId);
+  if (used.instances + amount > quotas.instances) {
+    fail('QuotaExceed.ElasticQuota', { quota: quotas.instances, what: 'instances', used: used.instances });
+  }
+  if (used.vcpus + amount * type.vcpus > quotas.vcpus) {
+    fail('QuotaExceed.ElasticQuota', { quota: quotas.vcpus, what: 'vCPUs', used: used.vcpus });
+  }
+}
+
+interface Candidate {
+  readonly vSwitch: VSwitch;
+  readonly securityGroupIds: readonly SecurityGroupId[];
+}
+
+/** The vSwitches that will do, best first: the named one, or the default ones of the zones that will do. */
+async function readVSwitches(input: LaunchInput, context: LaunchContext): Promise<Candidate[]> {
+  const { tx, caller, regionId, cloud, fail } = context;
+  if (input.zoneId !== undefined && !cloud.catalog.hasZone(regionId, input.zoneId)) {
+    fail('InvalidZoneId.NotFound', { id: input.zoneId });
+  }
+  const own = tx.db
+    .selectFrom('vSwitches')
+    .selectAll()
+    .where('accountId', '=', caller.accountId)
+    .where('regionId', '=', regionId)
+    .where('status', '<>', 'Deleted');
+  let vSwitches: VSwitch[];
+  if (input.vSwitchId !== undefined) {
+    vSwitches = await own.where('id', '=', input.vSwitchId as VSwitchId).execute();
+    const [vSwitch] = vSwitches;
+    if (!vSwitch) return fail('InvalidVSwitchId.NotFound', { id: input.vSwitchId });
+    if (input.zoneId !== undefined && vSwitch.zoneId !== input.zoneId) {
+      fail('InvalidVpcZone.NotSupported', { id: vSwitch.id, zone: input.zoneId });
+    }
+  } else {
+    const region = cloud.catalog.getRegion(regionId);
+    const groups = await readSecurityGroups(input, context);
+    const vpcId =
+      groups[0]?.vpcId ?? (await ensureDefaultNetwork(tx, caller.accountId, region, cloud.config));
+    vSwitches = await own
+      .where('vpcId', '=', vpcId)
+      .$if(input.zoneId !== undefined, (query) => query.where('zoneId', '=', input.zoneId as ZoneId))
+      .orderBy('isDefault', 'desc')
+      .orderBy('sequence')
+      .execute();
+    if (vSwitches.length === 0) return fail('MissingParameter', { parameter: 'VSwitchId' });
+  }
+  const securityGroupIds = await readGroupIds(input, vSwitches, context);
+  return vSwitches.map((vSwitch) => ({ vSwitch, securityGroupIds }));
+}
+
+async function readSecurityGroups(
+  input: LaunchInput,
+  { tx, caller, regionId, fail }: LaunchContext,
+): Promise<{ id: SecurityGroupId; vpcId: VSwitch['vpcId'] }[]> {
+  if (input.securityGroupId !== undefined && input.securityGroupIds !== undefined) {
+    fail('InvalidSecurityGroupId.SingleIdAndMultiIdConflict');
+  }
+  const wished = input.securityGroupIds ?? (input.securityGroupId ? [input.securityGroupId] : []);
+  const groups = [];
+  for (const id of wished) {
+    const group = await tx.db
+      .selectFrom('securityGroups')
+      .select(['id', 'vpcId'])
+      .where('id', '=', id as SecurityGroupId)
+      .where('accountId', '=', caller.accountId)
+      .where('regionId', '=', regionId)
+      .executeTakeFirst();
+    groups.push(group ?? fail('InvalidSecurityGroupId.NotFound', { id }));
+  }
+  return groups;
+}
+
+async function readGroupIds(
+  input: LaunchInput,
+  [vSwitch]: readonly VSwitch[],
+  context: LaunchContext,
+): Promise<SecurityGroupId[]> {
+  const { tx, fail } = context;
+  const groups = await readSecurityGroups(input, context);
+  for (const group of groups) {
+    if (group.vpcId !== vSwitch?.vpcId) fail('InvalidSecurityGroup.VpcMismatch', { id: group.id });
+  }
+  if (groups.length > 0) return groups.map((group) => group.id);
+  const byDefault = await tx.db
+    .selectFrom('securityGroups')
+    .select('id')
+    .where('vpcId', '=', vSwitch?.vpcId ?? fail('MissingParameter', { parameter: 'VSwitchId' }))
+    .where('isDefault', '=', 1)
+    .executeTakeFirst();
+  return [byDefault?.id ?? fail('MissingParameter', { parameter: 'SecurityGroupId' })];
+}
+
+async function placeInCandidates(
+  id: InstanceId,
+  candidates: readonly Candidate[],
+  type: InstanceType,
+  diskGiB: number,
+  { tx, cloud }: LaunchContext,
+): Promise<(Candidate & { hostId: Parameters<typeof cloud.placement.getHost>[0] }) | { refusal: string }> {
+  if (type.gpu !== undefined) {
+    return { refusal: `no host has a free ${type.gpu.model}.` };
+  }
+  let refusal = '';
+  for (const candidate of candidates) {
+    const placed = await placeInstance(tx, cloud.placement, id, {
+      ...amountsOf({ vcpus: type.vcpus, memoryMiB: type.memoryMiB, diskGiB }),
+      zoneId: candidate.vSwitch.zoneId,
+    });
+    if ('hostId' in placed) return { ...candidate, hostId: placed.hostId };
+    refusal = placed.refusal;
+  }
+  return { refusal };
+}
+
+async function createPrimaryInterface(
+  instanceId: InstanceId,
+  vSwitch: VSwitch,
+  securityGroupIds: readonly SecurityGroupId[],
+  wished: string | undefined,
+  { tx, caller, regionId, cloud, fail }: LaunchContext,
+): Promise<void> {
+  const id = createId('networkInterface', cloud.catalog.getRegion(regionId).code);
+  await tx.db
+    .insertInto('networkInterfaces')
+    .values({
+      id,
+      accountId: caller.accountId,
+      regionId,
+      zoneId: vSwitch.zoneId,
+      instanceId,
+      type: 'Primary',
+      deviceIndex: 0,
+      vpcId: vSwitch.vpcId,
+      vSwitchId: vSwitch.id,
+      macAddress: await createMacAddress(tx),
+      fabricIndex: await takeFabricIndex(tx),
+      status: 'InUse',
+      creationTime: toSecondsTime(tx.now),
+    })
+    .execute();
+  const address = await takePrivateAddress(tx, vSwitch, id, { wished, isPrimary: true });
+  if (address === undefined) {
+    if (wished !== undefined) fail('InvalidPrivateIpAddress', { address: wished });
+    fail('QuotaExceeded.PrivateIpAddress', { id: vSwitch.id });
+  }
+  await tx.db
+    .insertInto('securityGroupMembers')
+    .values(
+      securityGroupIds.map((securityGroupId, position) => ({
+        securityGroupId,
+        networkInterfaceId: id,
+        position,
+      })),
+    )
+    .execute();
+  tx.wake({ kind: 'networkInterface', id, vpcId: vSwitch.vpcId });
+}
