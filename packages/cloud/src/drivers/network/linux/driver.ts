@@ -288,6 +288,8 @@ export class LinuxNetworkDriver implements NetworkDriver {
       commands.push(...diffTable(current, { ...wanted, sets }));
     }
     await runNft(undefined, commands);
+    // Elements may have gone with what was made anew: every VPC is compared the next time.
+    if (commands.length > 0) this.applied.clear();
     const switches = ['net.ipv4.ip_forward=1'];
     // Else equal addresses of two VPCs would meet in the host's connection tracking.
     if (existsSync('/proc/sys/net/bridge')) switches.push('net.bridge.bridge-nf-call-iptables=0');

@@ -10,7 +10,7 @@ import type { HostSettings, VpcPlan } from './plan.js';
 export interface NameServerFiles {
   /** Read at the start only: another content needs a restart. */
   readonly configuration: string;
-  /** Read again as they appear or change (inotify). What is removed counts after a SIGHUP. */
+  /** What is added to them is read at once (inotify). What is taken away counts after a restart. */
   readonly hosts: ReadonlyMap<string, string>;
 }
 
@@ -84,26 +84,26 @@ export class NameServer {
     if (current === undefined) {
       for (const name of watchedDirectories) await mkdir(join(this.directory, name), { recursive: true });
     }
-    const changed: string[] = [];
     const before = current?.hosts ?? new Map<string, string>();
-    for (const [name, content] of wanted.hosts) {
-      if (before.get(name) === content) continue;
-      await writeFile(join(this.directory, name), content, { mode: 0o644 });
-      changed.push(name);
-    }
+    const changed = [...wanted.hosts.keys()].filter((name) => before.get(name) !== wanted.hosts.get(name));
     const removed = [...before.keys()].filter((name) => !wanted.hosts.has(name));
-    for (const name of removed) await rm(join(this.directory, name), { force: true });
-
     const pid = await this.findProcess();
-    if (current?.configuration !== wanted.configuration || pid === undefined) {
-      if (pid !== undefined) await stopProcess(pid, () => this.findProcess());
+    const restarts =
+      pid === undefined ||
+      current?.configuration !== wanted.configuration ||
+      losesLines(before, wanted.hosts);
+
+    if (restarts && pid !== undefined) await stopProcess(pid);
+    for (const name of changed) {
+      await writeFile(join(this.directory, name), wanted.hosts.get(name) ?? '', { mode: 0o644 });
+    }
+    for (const name of removed) await rm(join(this.directory, name), { force: true });
+    if (restarts) {
+      await this.dropStaleLeases(wanted.hosts);
       await writeFile(this.configurationPath, wanted.configuration, { mode: 0o644 });
       await this.start();
-      changed.push('dnsmasq');
-    } else if (removed.length > 0) {
-      process.kill(pid, 'SIGHUP');
     }
-    return [...changed, ...removed];
+    return [...changed, ...removed, ...(restarts ? ['dnsmasq'] : [])];
   }
 
   /** The files that are there; `undefined` when there is no complete set of them. */
@@ -124,8 +124,21 @@ export class NameServer {
   /** Ends the process and removes the files. */
   async remove(): Promise<void> {
     const pid = await this.findProcess();
-    if (pid !== undefined) await stopProcess(pid, () => this.findProcess());
+    if (pid !== undefined) await stopProcess(pid);
     await rm(this.directory, { recursive: true, force: true });
+  }
+
+  /**
+   * Leases of interfaces that are gone would keep their addresses from being given to others, and their
+   * names in the DNS, until they end.
+   */
+  private async dropStaleLeases(hosts: ReadonlyMap<string, string>): Promise<void> {
+    const path = join(this.directory, 'leases');
+    const leases = await readFile(path, 'utf8').catch(() => '');
+    const known = new Set([...hosts.values()].map((content) => content.trim().split(',').slice(0, 2).join()));
+    // A line: end, hardware address, IP address, name, client.
+    const kept = leases.split('\n').filter((line) => known.has(line.split(' ').slice(1, 3).join()));
+    await writeFile(path, kept.map((line) => `${line}\n`).join(''), { mode: 0o644 });
   }
 
   private async start(): Promise<void> {
@@ -147,17 +160,35 @@ export class NameServer {
   }
 }
 
-async function stopProcess(pid: number, find: () => Promise<number | undefined>): Promise<void> {
+function losesLines(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): boolean {
+  return [...before].some(([name, content]) => {
+    const next = after.get(name);
+    if (next === content) return false;
+    const lines = new Set(next?.split('\n'));
+    return content.split('\n').some((line) => !lines.has(line));
+  });
+}
+
+/** Returns when the process has let go of everything it had. */
+async function stopProcess(pid: number): Promise<void> {
   const deadline = Date.now() + stopTimeoutMs;
-  for (let signal: NodeJS.Signals = 'SIGTERM'; (await find()) === pid; await delay(5)) {
-    if (Date.now() > deadline && signal === 'SIGKILL') {
-      throw new NetworkError('failed', `dnsmasq ${pid} does not end`);
-    }
+  for (let signal: NodeJS.Signals = 'SIGTERM'; await isAlive(pid); await delay(2)) {
+    if (Date.now() > deadline) throw new NetworkError('failed', `dnsmasq ${pid} does not end`);
     if (Date.now() > deadline - stopTimeoutMs / 2) signal = 'SIGKILL';
     try {
       process.kill(pid, signal);
     } catch {
       return;
     }
+  }
+}
+
+/** A process that has ended and waits for its parent to notice (`Z`) has closed its sockets. */
+async function isAlive(pid: number): Promise<boolean> {
+  try {
+    const status = await readFile(`/proc/${pid}/stat`, 'utf8');
+    return !/^\d+ \(.*\) [ZX]/s.test(status);
+  } catch {
+    return false;
   }
 }
