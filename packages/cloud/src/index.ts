@@ -1,2 +1,12 @@
+export {
+  type ConfiguredCloud,
+  type ConfiguredCloudOptions,
+  removeNetworks,
+  startConfiguredCloud,
+} from './compose.js';
 export { type CloudConfig, ConfigError, type HostConfig, parseConfig, readConfig } from './config.js';
+export { createLog } from './log.js';
+export type { EngineKind, LocalEngine } from './operator/hostPlan.js';
+export { faultPointNames, killAt } from './reconcile/faults.js';
 export { Cloud, type CloudOptions } from './server.js';
+export { DataInUseError } from './store/dataLock.js';

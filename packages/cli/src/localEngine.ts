@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { EngineKind, LocalEngine } from '@openegs/cloud';
+import type { CloudConfig } from '@openegs/cloud/config';
+import type { StepReport } from '@openegs/setup';
+import { type Context, isRoot } from './context.js';
+import { UsageError } from './errors.js';
+
+/** What a cloud on real engines needs of this machine. */
+export interface EngineSupply {
+  readonly localEngine?: LocalEngine;
+  readonly images?: ReadonlyMap<string, { readonly metadata: string; readonly rootfs: string }>;
+}
+
+/** Which kind of engine to use: as asked, as the hosts in the configuration are, else the best that can be. */
+export function chooseEngine(asked: string | undefined, config: CloudConfig): EngineKind {
+  if (asked === 'lxd' && !isRoot()) throw new UsageError('--engine lxd needs root: it sets up networks');
+  if (asked === 'lxd' || asked === 'fake') return asked;
+  if (asked !== undefined) throw new UsageError(`--engine: "${asked}" is neither lxd nor fake`);
+  if (config.hosts.length > 0) {
+    return config.hosts.some((host) => host.engine.driver === 'lxd') ? 'lxd' : 'fake';
+  }
+  return isRoot() ? 'lxd' : 'fake';
+}
+
+/** Readies this machine: programs, an engine with pool and project, the base image. Quick when all is there. */
+export async function supplyEngine(
+  context: Context,
+  kind: EngineKind,
+  config: CloudConfig,
+): Promise<EngineSupply> {
+  if (kind === 'fake') return {};
+  const { dataDirectory, progress } = context;
+  const { ensureBaseImage, startPrivateEngine } = await import('@openegs/setup');
+  const onStep = (report: StepReport): void => {
+    if (report.state === 'started') progress.started(report.name);
+    else progress.ended(report.name, report.state === 'failed');
+  };
+  if (!existsSync(dataDirectory)) await mkdir(dataDirectory, { recursive: true });
+  // Containers pass through it to their disks, under ids of their own; every file in it is its owner's alone.
+  await chmod(dataDirectory, 0o711);
+  const needsLocalEngine =
+    config.hosts.length === 0 ||
+    config.hosts.some(({ engine }) => engine.driver === 'lxd' && !engine.socket && !engine.url);
+  const engine = needsLocalEngine
+    ? await startPrivateEngine({ directory: engineDirectoryOf(dataDirectory), onStep })
+    : undefined;
+  const image = await ensureBaseImage({ onStep });
+  return {
+    images: new Map([[image.name, image]]),
+    ...(engine === undefined ? {} : { localEngine: engine }),
+  };
+}
+
+export function engineDirectoryOf(dataDirectory: string): string {
+  return join(dataDirectory, 'engine');
+}

@@ -1,0 +1,274 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { CloudParts } from '../cloud.js';
+import type { HostId } from '../domain/ids.js';
+import type { ComputeDriver } from '../drivers/compute/driver.js';
+import type { HostState } from '../placement/index.js';
+import type { Reconciler } from '../reconcile/reconciler.js';
+import {
+  countAllocationsByHost,
+  type HostRecord,
+  listHostRecords,
+  putHost,
+  setHostState,
+} from '../store/hosts.js';
+import type { Store, Transaction } from '../store/store.js';
+import { capacityOf, type PlannedHost, parseHostEndpoint } from './hostPlan.js';
+import { type DriverContext, openDriver } from './openDriver.js';
+import type { HostDescription } from './operatorApi.js';
+
+export interface HostRegistryOptions extends DriverContext {
+  readonly store: Store;
+  readonly log: Logger;
+  /** Files of the images that every host must have, by alias. Fake hosts have all images. */
+  readonly images: ReadonlyMap<string, { readonly metadata: string; readonly rootfs: string }>;
+}
+
+/** The operator asked for something that cannot be done now; the message says why. */
+export class HostError extends Error {
+  override readonly name = 'HostError';
+  constructor(
+    readonly code: 'HostNotFound' | 'HostExists' | 'HostHasInstances' | 'HostUnreachable' | 'HostInvalid',
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+const actor = { name: 'operator' };
+
+/** A host that does not answer is tried again after this time. */
+const retryMs = 3_000;
+
+/** How long a start waits for hosts; those that answer later join later. */
+const startWaitMs = 5_000;
+
+/**
+ * The hosts of a cloud: which there shall be, which answer, and their drivers. It keeps the store, the
+ * placement model and the loops in step when a host comes, drains or goes.
+ */
+export class HostRegistry {
+  /** Drivers of the hosts that answer. */
+  readonly drivers = new Map<HostId, ComputeDriver>();
+  private readonly closing = new AbortController();
+  private readonly connecting = new Map<HostId, AbortController>();
+  private cloud: { readonly parts: CloudParts; readonly reconciler: Reconciler } | undefined;
+
+  constructor(private readonly options: HostRegistryOptions) {}
+
+  /** Brings the store in line with the planned hosts, and connects to all that there are. */
+  async start(planned: readonly PlannedHost[]): Promise<void> {
+    const { store } = this.options;
+    const plannedIds = new Set<string>(planned.map((host) => host.id));
+    await store.transaction(actor, async (tx) => {
+      const known = new Map(
+        (await tx.db.selectFrom('hosts').selectAll().execute()).map((row) => [row.id, row]),
+      );
+      const used = await countAllocationsByHost(tx.db);
+      for (const host of planned) {
+        const row = known.get(host.id);
+        await putPlannedHost(tx, host, row);
+        const wasGone =
+          row?.state === 'removed' || (row && parseHostEndpoint(row.endpoint).origin === 'orphan');
+        if (wasGone) await setHostState(tx, host.id, 'active');
+      }
+      for (const row of known.values()) {
+        const endpoint = parseHostEndpoint(row.endpoint);
+        if (row.state === 'removed' || plannedIds.has(row.id) || endpoint.origin === 'operator') continue;
+        if (used.has(row.id)) {
+          await putPlannedHost(tx, { ...row, endpoint: { ...endpoint, origin: 'orphan' } }, row);
+          await setHostState(tx, row.id, 'draining');
+        } else {
+          await setHostState(tx, row.id, 'removed');
+        }
+      }
+    });
+    const records = await listHostRecords(store.reader);
+    const connected = Promise.all(records.map((record) => this.keepConnecting(record)));
+    await Promise.race([connected, delay(startWaitMs, undefined, { ref: false })]);
+  }
+
+  /** Follows the cloud from now on: hosts that join or leave are told to its placement and its loops. */
+  async attach(parts: CloudParts, reconciler: Reconciler): Promise<void> {
+    this.cloud = { parts, reconciler };
+    for (const record of await listHostRecords(this.options.store.reader)) this.publish(record);
+  }
+
+  async describe(): Promise<HostDescription[]> {
+    const { reader } = this.options.store;
+    const used = await countAllocationsByHost(reader);
+    return (await listHostRecords(reader)).map((record) =>
+      this.describeRecord(record, used.get(record.id) ?? 0),
+    );
+  }
+
+  async get(id: string): Promise<HostDescription> {
+    const found = (await this.describe()).find((host) => host.id === id);
+    if (!found) throw new HostError('HostNotFound', `there is no host "${id}"`);
+    return found;
+  }
+
+  /** Adds a host to the running cloud, for good. Its engine must answer. */
+  async add(host: PlannedHost): Promise<HostDescription> {
+    const { store } = this.options;
+    if ((await listHostRecords(store.reader)).some((record) => record.id === host.id)) {
+      throw new HostError('HostExists', `there is a host "${host.id}" already`);
+    }
+    const driver = await openDriver(host.id, host.endpoint, this.options).catch((error: unknown) => {
+      throw new HostError('HostUnreachable', error instanceof Error ? error.message : String(error));
+    });
+    await store.transaction(actor, async (tx) => {
+      await putPlannedHost(tx, host, undefined);
+      await setHostState(tx, host.id, 'active');
+    });
+    await this.enter(host.id, driver);
+    return this.get(host.id);
+  }
+
+  /** The host takes nothing new; what it runs goes on. */
+  async drain(id: string): Promise<HostDescription> {
+    return this.setState(id, 'draining');
+  }
+
+  /** The host takes new instances again. */
+  async activate(id: string): Promise<HostDescription> {
+    return this.setState(id, 'active');
+  }
+
+  /** Forgets a host that holds no instances. One from the configuration file comes back at the next start. */
+  async remove(id: string): Promise<void> {
+    const { id: hostId } = await this.getRecord(id);
+    await this.options.store.transaction(actor, async (tx) => {
+      const count = (await countAllocationsByHost(tx.db)).get(hostId) ?? 0;
+      if (count > 0) {
+        throw new HostError('HostHasInstances', `${count} instances are on "${id}": release them first`);
+      }
+      await setHostState(tx, hostId, 'removed');
+    });
+    this.connecting.get(hostId)?.abort();
+    this.cloud?.parts.placement.removeHost(hostId);
+    this.cloud?.reconciler.unwatchHost(hostId);
+    await this.drivers.get(hostId)?.close();
+    this.drivers.delete(hostId);
+  }
+
+  async close(): Promise<void> {
+    this.closing.abort();
+    for (const driver of this.drivers.values()) await driver.close();
+  }
+
+  private async getRecord(id: string): Promise<HostRecord> {
+    const found = (await listHostRecords(this.options.store.reader)).find((record) => record.id === id);
+    if (!found) throw new HostError('HostNotFound', `there is no host "${id}"`);
+    return found;
+  }
+
+  private async setState(id: string, state: 'active' | 'draining'): Promise<HostDescription> {
+    const record = await this.getRecord(id);
+    await this.options.store.transaction(actor, (tx) => setHostState(tx, record.id, state));
+    this.publish({ ...record, state });
+    return this.get(id);
+  }
+
+  /** Tries until the host answers or is not wanted any more. */
+  private async keepConnecting(record: HostRecord): Promise<void> {
+    const { log } = this.options;
+    const ended = new AbortController();
+    this.connecting.set(record.id, ended);
+    const signal = AbortSignal.any([this.closing.signal, ended.signal]);
+    while (!signal.aborted) {
+      try {
+        const driver = await openDriver(record.id, parseHostEndpoint(record.endpoint), this.options);
+        if (signal.aborted) await driver.close();
+        else await this.enter(record.id, driver);
+        break;
+      } catch (err) {
+        log.warn({ err, hostId: record.id }, 'host does not answer, trying again');
+        await delay(retryMs, undefined, { signal, ref: false }).catch(() => undefined);
+      }
+    }
+    this.connecting.delete(record.id);
+  }
+
+  /** Lets a host that answers take part: with all images, and with what it really has. */
+  private async enter(hostId: HostId, driver: ComputeDriver): Promise<void> {
+    const { store, images } = this.options;
+    try {
+      if (driver.capabilities.engine !== 'fake') {
+        for (const [alias, files] of images) {
+          if (!(await driver.hasImage(alias))) await driver.importImage(alias, files);
+        }
+      }
+      const resources = await driver.getResources();
+      const record = await this.getRecord(hostId);
+      const endpoint = parseHostEndpoint(record.endpoint);
+      const capacity = capacityOf(resources, endpoint.overcommit);
+      const isKnown = Object.entries(capacity).every(([name, value]) => Reflect.get(record, name) === value);
+      if (!isKnown) {
+        const host = { ...record, ...capacity, state: 'active', cards: [] } as const;
+        await store.transaction(actor, (tx) => putHost(tx, host));
+      }
+      this.drivers.set(hostId, driver);
+      this.publish({ ...record, ...capacity });
+    } catch (error) {
+      await driver.close();
+      throw error;
+    }
+  }
+
+  private publish(record: HostRecord): void {
+    if (!this.cloud) return;
+    const isReachable = this.drivers.has(record.id);
+    const state = record.state === 'draining' ? 'draining' : isReachable ? 'active' : 'lost';
+    this.cloud.parts.placement.putHost(toHost(record, state));
+    if (isReachable) this.cloud.reconciler.watchHost(record.id);
+  }
+
+  private describeRecord(record: HostRecord, instances: number): HostDescription {
+    const endpoint = parseHostEndpoint(record.endpoint);
+    const driver = this.drivers.get(record.id);
+    const { engine } = endpoint;
+    const usage = this.cloud?.parts.placement.findHost(record.id);
+    return {
+      id: record.id,
+      regionId: record.regionId,
+      zoneId: record.zoneId,
+      state: driver ? (record.state === 'draining' ? 'draining' : 'active') : 'unreachable',
+      origin: endpoint.origin,
+      engine: driver ? `${driver.capabilities.engine} ${driver.capabilities.engineVersion}` : engine.driver,
+      address: engine.driver === 'fake' ? '' : (engine.socket ?? engine.url ?? ''),
+      instances,
+      offered: amountsOf(record),
+      free: amountsOf(usage?.free ?? record),
+    };
+  }
+}
+
+function amountsOf(amounts: Pick<HostRecord, 'cpuMilli' | 'memoryMiB' | 'diskGiB'>): HostDescription['free'] {
+  return { vcpus: amounts.cpuMilli / 1000, memoryMiB: amounts.memoryMiB, diskGiB: amounts.diskGiB };
+}
+
+function toHost(record: HostRecord, state: HostState) {
+  const { id, zoneId, cpuMilli, memoryMiB, diskGiB } = record;
+  return { id, zoneId, cpuMilli, memoryMiB, diskGiB, state, cards: [] };
+}
+
+/** What the host has is known once it answers; until then what it had the last time, or nothing. */
+async function putPlannedHost(
+  tx: Transaction,
+  host: PlannedHost,
+  before: Pick<HostRecord, 'cpuMilli' | 'memoryMiB' | 'diskGiB'> | undefined,
+): Promise<void> {
+  const { cpuMilli = 0, memoryMiB = 0, diskGiB = 0 } = before ?? {};
+  await putHost(tx, {
+    id: host.id,
+    regionId: host.regionId,
+    zoneId: host.zoneId,
+    state: 'active',
+    cpuMilli,
+    memoryMiB,
+    diskGiB,
+    cards: [],
+    endpoint: JSON.stringify(host.endpoint),
+  });
+}
