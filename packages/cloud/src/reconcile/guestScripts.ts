@@ -117,7 +117,12 @@ export function createFileProgram(
   invocationId: string,
   content: Uint8Array,
   path: { readonly directory: string; readonly name: string },
-  file: { readonly owner: string; readonly group: string; readonly mode: string; readonly overwrite: boolean },
+  file: {
+    readonly owner: string;
+    readonly group: string;
+    readonly mode: string;
+    readonly overwrite: boolean;
+  },
 ): GuestProgram {
   const values = [path.directory, path.name, file.owner, file.group, file.mode, String(file.overwrite)];
   return createProgram(putFile, 'put', invocationId, content, values);

@@ -19,6 +19,11 @@ export class OutputTail {
     this.total += chunk.length;
   }
 
+  /** Forgets all. */
+  clear(): void {
+    this.total = 0;
+  }
+
   /** The end of the output, from the start of a character on, and how many bytes came before it. */
   read(): { readonly bytes: Buffer; readonly droppedBytes: number } {
     if (this.total <= this.maxBytes) {
