@@ -1,11 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import EcsClient from '@alicloud/ecs20140526';
-import { $OpenApiUtil } from '@alicloud/openapi-core';
-import RpcClient from '@alicloud/pop-core';
-import StsClient from '@alicloud/sts20150401';
-import VpcClient from '@alicloud/vpc20160428';
 import { pino } from 'pino';
 import { parseConfig } from '../config.js';
 import type { HostId, RegionId, ZoneId } from '../domain/ids.js';
@@ -14,6 +9,7 @@ import { FakeNetworkDriver } from '../drivers/network/fake/driver.js';
 import { Cloud } from '../server.js';
 import { putHost } from '../store/hosts.js';
 import { Store } from '../store/store.js';
+import { type Clients, connectClients } from './clients.js';
 
 const testRegion = 'cn-hangzhou' as RegionId;
 const zoneA = 'cn-hangzhou-a' as ZoneId;
@@ -27,20 +23,12 @@ const testHosts = [
 const testCapacity = { cpuMilli: 256_000, memoryMiB: 1024 * 1024, diskGiB: 4096 };
 
 /** A whole cloud in this process on the fake engine, with official clients that talk to it over HTTP. */
-export interface TestCloud {
+export interface TestCloud extends Clients {
   readonly cloud: Cloud;
   /** The engines of the two hosts, `fake-a` and `fake-b`, one in each zone. */
   readonly compute: { readonly a: FakeComputeDriver; readonly b: FakeComputeDriver };
   readonly network: FakeNetworkDriver;
   readonly regionId: string;
-  /** Current SDKs: V3 signatures. */
-  readonly ecs: EcsClient.default;
-  readonly vpc: VpcClient.default;
-  readonly sts: StsClient.default;
-  /** The same SDK with V1 signatures. */
-  readonly ecsV1: EcsClient.default;
-  /** The older core: any action by name, V1, GET or POST. */
-  rpc(version?: string): RpcClient;
   stop(): Promise<void>;
 }
 
@@ -75,33 +63,17 @@ export async function startTestCloud(options: { config?: unknown } = {}): Promis
     // Unknown errors are defects: a test that meets one shall show it.
     log: pino({ level: process.env['EGS_TEST_LOG'] ?? 'fatal' }, pino.destination(2)),
   });
-  const { accessKeyId, accessKeySecret } = cloud.credentials;
-  const regionId = testRegion;
   const getDriver = (id: HostId): FakeComputeDriver => {
     const driver = drivers.get(id);
     if (!driver) throw new Error(`no test host ${id}`);
     return driver;
   };
-  const clientConfig = (signatureAlgorithm?: string) =>
-    new $OpenApiUtil.Config({
-      accessKeyId,
-      accessKeySecret,
-      regionId,
-      endpoint: cloud.endpoint.replace('http://', ''),
-      protocol: 'http',
-      ...(signatureAlgorithm === undefined ? {} : { signatureAlgorithm }),
-    });
   return {
     cloud,
     compute: { a: getDriver(testHosts[0][0]), b: getDriver(testHosts[1][0]) },
     network,
-    regionId,
-    ecs: new EcsClient.default(clientConfig()),
-    vpc: new VpcClient.default(clientConfig()),
-    sts: new StsClient.default(clientConfig()),
-    ecsV1: new EcsClient.default(clientConfig('v2')),
-    rpc: (apiVersion = '2014-05-26') =>
-      new RpcClient({ accessKeyId, accessKeySecret, endpoint: cloud.endpoint, apiVersion }),
+    regionId: testRegion,
+    ...connectClients(cloud),
     async stop() {
       await cloud.stop();
       rmSync(dataDirectory, { recursive: true, force: true });

@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { type BaseImage, ensureBaseImage, type PrivateEngine, startPrivateEngine } from '@openegs/setup';
+import { type ConfiguredCloud, removeNetworks, startConfiguredCloud } from '../compose.js';
+import { type CloudConfig, parseConfig } from '../config.js';
+import type { HostId } from '../domain/ids.js';
+import { cloudTag, NetworkNames } from '../domain/network/names.js';
+import { LxdComputeDriver } from '../drivers/compute/lxd/LxdComputeDriver.js';
+import type { Cloud, CloudOptions } from '../server.js';
+import { getCloudId } from '../store/store.js';
+
+type ControlPlaneOptions = Partial<Pick<CloudOptions, 'faults' | 'log'>>;
+
+/**
+ * A whole cloud on real containers and real networks: an engine of its own in a directory of its own,
+ * names and address ranges of its own. Needs root.
+ */
+export class HostCloud {
+  readonly regionId = 'cn-hangzhou';
+  private running: ConfiguredCloud | undefined;
+  private opened: { readonly names: NetworkNames; readonly compute: LxdComputeDriver } | undefined;
+
+  private constructor(
+    readonly directory: string,
+    readonly config: CloudConfig,
+    readonly engine: PrivateEngine,
+    readonly image: BaseImage,
+  ) {}
+
+  static async start(options: ControlPlaneOptions = {}): Promise<HostCloud> {
+    const directory = `/var/lib/egs-test-${randomBytes(4).toString('hex')}`;
+    const image = await ensureBaseImage();
+    const engine = await startPrivateEngine({ directory });
+    const config = parseConfig({
+      hosts: [
+        {
+          id: 'local',
+          zone: 'cn-hangzhou-a',
+          engine: { driver: 'lxd', socket: engine.socketPath, pool: engine.pool, project: engine.project },
+        },
+      ],
+      // Ranges that the cloud of this machine, should one run, does not use.
+      network: { transitCidr: '100.72.0.0/16', fabricCidr: '100.73.0.0/16', metadataPort: 18_775 },
+    });
+    const hostCloud = new HostCloud(directory, config, engine, image);
+    await hostCloud.startControlPlane(options);
+    return hostCloud;
+  }
+
+  get dataDirectory(): string {
+    return join(this.directory, 'cloud');
+  }
+
+  get cloud(): Cloud {
+    if (!this.running) throw new Error('the control plane does not run');
+    return this.running.cloud;
+  }
+
+  /** The engine as the cloud sees it, to look behind the API. */
+  get compute(): LxdComputeDriver {
+    if (!this.opened) throw new Error('the cloud was never started');
+    return this.opened.compute;
+  }
+
+  /** The network namespace of a VPC, from which its instances can be reached. */
+  namespaceOf(vpcId: string): string {
+    if (!this.opened) throw new Error('the cloud was never started');
+    return this.opened.names.namespace(vpcId as Parameters<NetworkNames['namespace']>[0]);
+  }
+
+  async startControlPlane(options: ControlPlaneOptions = {}): Promise<void> {
+    this.running = await startConfiguredCloud({
+      dataDirectory: this.dataDirectory,
+      config: this.config,
+      engine: 'lxd',
+      images: new Map([[this.image.name, this.image]]),
+      listen: { host: '127.0.0.1', port: 0 },
+      ...options,
+    });
+    const cloudId = await getCloudId(this.cloud.parts.store);
+    this.opened ??= {
+      names: new NetworkNames(cloudTag(cloudId)),
+      compute: await LxdComputeDriver.connect({
+        hostId: 'local' as HostId,
+        endpoint: { kind: 'unix', socketPath: this.engine.socketPath },
+        project: this.engine.project,
+        pool: this.engine.pool,
+        cloud: cloudId,
+      }),
+    };
+  }
+
+  /** Stops the control plane; instances keep running. */
+  async stopControlPlane(): Promise<void> {
+    await this.running?.stop();
+    this.running = undefined;
+  }
+
+  /** Removes everything: instances, networks, engine, files. */
+  async stop(): Promise<void> {
+    await this.stopControlPlane();
+    await removeNetworks(this.dataDirectory, this.config);
+    await this.opened?.compute.close();
+    await this.engine.stop();
+  }
+}
