@@ -56,6 +56,8 @@ export const baseImageRecipe: ImageRecipe = {
     'systemd-udevd.service',
     'systemd-modules-load.service',
     'systemd-pstore.service',
+    'systemd-binfmt.service',
+    'proc-sys-fs-binfmt_misc.automount',
     'fstrim.timer',
     'sys-kernel-debug.mount',
     'sys-kernel-tracing.mount',

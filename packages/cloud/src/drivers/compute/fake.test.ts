@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { HostId } from '../../domain/ids.js';
+import { describeComputeContract } from './contract.js';
 import { ComputeError, type InstanceSpec } from './driver.js';
 import { FakeComputeDriver, type FakeComputeDriverOptions } from './fake/FakeComputeDriver.js';
 
@@ -35,6 +36,21 @@ afterEach(async () => {
 });
 
 describe('FakeComputeDriver', () => {
+  let driver: FakeComputeDriver;
+
+  describeComputeContract(() => ({
+    image,
+    imageFiles: { metadata: '', rootfs: '' },
+    connect: async () => {
+      driver = createDriver();
+      return driver;
+    },
+    kill: async () => driver.setAvailable(false),
+    start: async () => driver.setAvailable(true),
+    fillRootDisk: async () => undefined,
+    useMemory: async (_driver, name, memoryMiB) => driver.useMemory(name, memoryMiB),
+  }));
+
   it('finds its instances again in a file that was not closed', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'egs-fake-'));
     directories.push(directory);

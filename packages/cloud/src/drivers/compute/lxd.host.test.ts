@@ -1,10 +1,17 @@
+import { execFile as execFileWithCallback, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { type BaseImage, ensureBaseImage, type PrivateEngine, startPrivateEngine } from '@openegs/setup';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { HostId } from '../../domain/ids.js';
 import { type ComputeContractEngine, describeComputeContract } from './contract.js';
-import type { ComputeDriver } from './driver.js';
+import type { ComputeDriver, InstanceNic, InstanceSpec } from './driver.js';
 import { LxdComputeDriver } from './lxd/LxdComputeDriver.js';
+
+const execFile = promisify(execFileWithCallback);
 
 const isRoot = process.getuid?.() === 0;
 if (!isRoot && process.env['CI'] === 'true') throw new Error('The tests of LxdComputeDriver need root');
@@ -37,17 +44,286 @@ describe.skipIf(!isRoot)(`LxdComputeDriver${isRoot ? '' : ' (left out: needs roo
     (): ComputeContractEngine => ({
       image: image.name,
       imageFiles: image,
-      connect,
+      connect: () => connect('contract'),
       kill: () => engine.kill(),
       start: () => engine.start(),
       fillRootDisk: (driver, name) => runScript(driver, name, 'cat /dev/zero >/root/filler; sync; true'),
-      useMemory: (driver, name, memoryMiB) =>
-        runScript(driver, name, `head -c ${memoryMiB}M /dev/urandom >/dev/shm/held`),
+      useMemory: holdMemory,
     }),
   );
+
+  function createSpec(name: string, change: Partial<InstanceSpec> = {}): InstanceSpec {
+    return {
+      name,
+      image: image.name,
+      kind: 'container',
+      vcpus: 1,
+      memoryMiB: 256,
+      rootDiskGiB: 2,
+      nics: [],
+      seed: { instanceId: name, hostName: `${name}-host`, authorizedKeys: [] },
+      ...change,
+    };
+  }
+
+  /** A driver; the named instances are removed when the test is over. */
+  async function setUp(...names: string[]): Promise<LxdComputeDriver> {
+    const driver = await connect('contract');
+    onTestFinished(async () => {
+      for (const name of names) await driver.deleteInstance(name);
+      await driver.close();
+    });
+    return driver;
+  }
+
+  it('neither shows nor touches the instances of another cloud', async () => {
+    const driver = await setUp('i-mine');
+    const other = await connect('another');
+    onTestFinished(() => other.close());
+    const spec = createSpec('i-mine');
+    await driver.createInstance(spec);
+    expect(await other.findInstance('i-mine')).toBeUndefined();
+    expect(await other.listInstances()).toEqual([]);
+    await expect(other.startInstance('i-mine')).rejects.toMatchObject({ reason: 'not-found' });
+    await expect(other.createInstance(spec)).rejects.toMatchObject({ reason: 'refused' });
+    await other.deleteInstance('i-mine');
+    expect(await driver.findInstance('i-mine')).toMatchObject({ status: 'stopped' });
+  });
+
+  it('lets the guest shut down by itself, even right after the start', async () => {
+    const driver = await setUp('i-grace');
+    await driver.createInstance(createSpec('i-grace'));
+    const script = Buffer.from('#!/bin/sh\ntouch /root/shut-down\n');
+    await driver.writeFile('i-grace', '/usr/lib/systemd/system-shutdown/note', script, {
+      mode: 0o755,
+      userId: 0,
+      groupId: 0,
+    });
+    await driver.startInstance('i-grace');
+    await driver.stopInstance('i-grace', { graceTimeoutMs: 30_000 });
+    expect(await driver.readFile('i-grace', '/root/shut-down')).toBeDefined();
+  });
+
+  it('kills all that an aborted program has started', async () => {
+    const driver = await setUp('i-abort');
+    await driver.createInstance(createSpec('i-abort'));
+    await driver.startInstance('i-abort');
+    const abort = new AbortController();
+    const script = 'sleep 987 & setsid sleep 987 & echo started; wait';
+    const running = driver.exec('i-abort', {
+      command: ['/bin/sh', '-c', script],
+      signal: abort.signal,
+      onOutput: () => abort.abort(),
+    });
+    await expect(running).rejects.toBe(abort.signal.reason);
+    await vi.waitFor(async () => {
+      const count = 'cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\\0" " " | grep -c "sleep 987 " || true';
+      expect(await readOutput(driver, 'i-abort', count)).toBe('0\n');
+    }, 10_000);
+  });
+
+  it('gives the guest its identity at every boot and leaves what the owner changed', async () => {
+    const driver = await setUp('i-seed');
+    const seed = {
+      instanceId: 'i-seed',
+      hostName: 'first',
+      authorizedKeys: ['ssh-ed25519 AAAAone a', 'ssh-rsa AAAAtwo'],
+    };
+    const spec = createSpec('i-seed', { seed });
+    await driver.createInstance(spec);
+    await driver.startInstance('i-seed');
+    await waitForSsh(driver, 'i-seed');
+    expect(await readOutput(driver, 'i-seed', 'hostname; cat /etc/hostname; getent hosts first')).toMatch(
+      /^first\nfirst\n127\.0\.1\.1 +first\n$/,
+    );
+    expect(
+      await readOutput(driver, 'i-seed', 'cat /root/.ssh/authorized_keys; stat -c %a /etc/egs/seed'),
+    ).toMatch(/ssh-ed25519 AAAAone a\nssh-rsa AAAAtwo\n# end[^\n]*\n600\n$/);
+    const keysBefore = await readOutput(driver, 'i-seed', 'cat /etc/ssh/ssh_host_*_key.pub /etc/machine-id');
+    expect(await readOutput(driver, 'i-seed', 'sshd -T | grep -E "^(passwordauth|permitroot)"')).toBe(
+      'permitrootlogin without-password\npasswordauthentication no\n',
+    );
+    await runScript(
+      driver,
+      'i-seed',
+      'echo "ssh-rsa AAAAhand" >>/root/.ssh/authorized_keys; echo by-hand >/etc/hostname',
+    );
+    await driver.stopInstance('i-seed', { graceTimeoutMs: 20_000 });
+
+    const passwordHash = `$6$salt$${'x'.repeat(86)}`;
+    await driver.updateInstance({
+      ...spec,
+      seed: { ...seed, authorizedKeys: ['ssh-rsa AAAAthree'], passwordHash },
+    });
+    await driver.startInstance('i-seed');
+    await waitForSsh(driver, 'i-seed');
+    const after = await readOutput(
+      driver,
+      'i-seed',
+      'hostname; cat /root/.ssh/authorized_keys; grep ^root /etc/shadow',
+    );
+    expect(after).toContain('by-hand\n');
+    expect(after).toContain('ssh-rsa AAAAthree\n');
+    expect(after).toContain('ssh-rsa AAAAhand\n');
+    expect(after).not.toContain('AAAAone');
+    expect(after).toContain(`root:${passwordHash}:`);
+    expect(await readOutput(driver, 'i-seed', 'cat /etc/ssh/ssh_host_*_key.pub /etc/machine-id')).toBe(
+      keysBefore,
+    );
+    expect(await readOutput(driver, 'i-seed', 'sshd -T | grep ^passwordauth')).toBe(
+      'passwordauthentication yes\n',
+    );
+
+    await driver.stopInstance('i-seed');
+    await driver.updateInstance({ ...spec, seed: { ...seed, hostName: 'second' } });
+    await driver.startInstance('i-seed');
+    await waitForSsh(driver, 'i-seed');
+    expect(await readOutput(driver, 'i-seed', 'hostname; grep -c AAAA /root/.ssh/authorized_keys')).toBe(
+      'second\n3\n',
+    );
+  });
+
+  it('runs user data once, beside SSH, and cloud-init can be waited for', async () => {
+    const driver = await setUp('i-data');
+    const userData = '#!/bin/sh\necho "run by $(id -un)" >>/root/user-data-ran\n';
+    const seed = { instanceId: 'i-data', hostName: 'data', authorizedKeys: [], userData };
+    await driver.createInstance(createSpec('i-data', { seed }));
+    const read = () =>
+      readOutput(
+        driver,
+        'i-data',
+        'cloud-init status --wait; cloud-init query cloud_name; cat /root/user-data-ran',
+      );
+    for (let boot = 0; boot < 2; boot += 1) {
+      await driver.startInstance('i-data');
+      await waitForSsh(driver, 'i-data');
+      expect(await read()).toMatch(/status: done\naliyun\nrun by root\n$/);
+      await driver.stopInstance('i-data');
+    }
+  });
+
+  it('logs in by key and by password over a network with DHCP, also by a card that came later', async () => {
+    const network = await createTestNetwork();
+    const driver = await setUp('i-net');
+    const keyFile = `${network.directory}/key`;
+    await execFile('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', keyFile]);
+    const publicKey = await readFile(`${keyFile}.pub`, 'utf8');
+    const { stdout: passwordHash } = await execFile('openssl', ['passwd', '-6', '-salt', 'salt', 'Secret-1']);
+    const seed = {
+      instanceId: 'i-net',
+      hostName: 'net',
+      authorizedKeys: [publicKey],
+      passwordHash: passwordHash.trim(),
+    };
+    const spec = createSpec('i-net', { seed, nics: [network.nics[0]] });
+    await driver.createInstance(spec);
+    await driver.startInstance('i-net');
+    expect(await network.ssh(0, ['-i', keyFile, '-o', 'BatchMode=yes'], {})).toBe('net\n');
+    const askPassword = `${network.directory}/ask`;
+    await writeFile(askPassword, '#!/bin/sh\necho Secret-1\n', { mode: 0o700 });
+    const password = { SSH_ASKPASS: askPassword, SSH_ASKPASS_REQUIRE: 'force' };
+    expect(await network.ssh(0, ['-o', 'PubkeyAuthentication=no'], password)).toBe('net\n');
+    expect(await readOutput(driver, 'i-net', 'cat /etc/resolv.conf')).toBe('nameserver 10.213.0.1\n');
+
+    await driver.updateInstance({ ...spec, nics: network.nics });
+    expect(await network.ssh(1, ['-i', keyFile, '-o', 'BatchMode=yes'], {})).toBe('net\n');
+    expect(await readOutput(driver, 'i-net', 'ip route show table 101; ip rule show priority 101')).toMatch(
+      /^default via 10\.213\.1\.1 dev eth1 \n10\.213\.1\.0\/24 dev eth1 .*\n101:\tfrom 10\.213\.1\.10 lookup 101\n$/,
+    );
+    await driver.updateInstance(spec);
+    expect(await network.ssh(0, ['-i', keyFile, '-o', 'BatchMode=yes'], {})).toBe('net\n');
+    expect(await readOutput(driver, 'i-net', 'ls /sys/class/net')).toBe('eth0\nlo\n');
+  });
 });
 
 async function runScript(driver: ComputeDriver, name: string, script: string): Promise<void> {
   const { exitCode } = await driver.exec(name, { command: ['/bin/sh', '-c', script] });
   if (exitCode !== 0) throw new Error(`The script ended with ${exitCode}: ${script}`);
+}
+
+/** Starts a program that keeps its memory as long as the instance runs; returns when it has it. */
+function holdMemory(driver: ComputeDriver, name: string, memoryMiB: number): Promise<void> {
+  const program = `import time; held = bytes(b"x" * (${memoryMiB} << 20)); print("held", flush=True); time.sleep(600)`;
+  return new Promise((resolve, reject) => {
+    driver.exec(name, { command: ['python3', '-c', program], onOutput: () => resolve() }).catch(reject);
+  });
+}
+
+async function readOutput(driver: ComputeDriver, name: string, script: string): Promise<string> {
+  let output = '';
+  await driver.exec(name, {
+    command: ['/bin/sh', '-c', script],
+    onOutput: (_stream, chunk) => {
+      output += Buffer.from(chunk).toString();
+    },
+  });
+  return output;
+}
+
+/** Returns when the guest's SSH server runs, which the seed's service comes before. */
+async function waitForSsh(driver: ComputeDriver, name: string): Promise<void> {
+  await vi.waitFor(() => runScript(driver, name, 'systemctl is-active --quiet ssh'), {
+    timeout: 20_000,
+    interval: 50,
+  });
+}
+
+/** Two bridges with a DHCP server on each, for one instance with two cards. Removed when the test is over. */
+async function createTestNetwork() {
+  const id = randomBytes(3).toString('hex');
+  const directory = await mkdtemp(join(tmpdir(), 'egs-network-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const createNic = async (index: number): Promise<InstanceNic> => {
+    const bridge = `egst${id}${index}`;
+    const subnet = `10.213.${index}`;
+    const macAddress = `00:16:3e:${id.slice(0, 2)}:${id.slice(2, 4)}:0${index}`;
+    await execFile('ip', ['link', 'add', bridge, 'type', 'bridge']);
+    onTestFinished(async () => void (await execFile('ip', ['link', 'delete', bridge])));
+    await execFile('ip', ['address', 'add', `${subnet}.1/24`, 'dev', bridge]);
+    await execFile('ip', ['link', 'set', bridge, 'up']);
+    const server = spawn('dnsmasq', [
+      '--keep-in-foreground',
+      '--conf-file=/dev/null',
+      `--interface=${bridge}`,
+      '--bind-interfaces',
+      '--except-interface=lo',
+      '--dhcp-authoritative',
+      `--dhcp-range=${subnet}.0,static`,
+      `--dhcp-host=${macAddress},${subnet}.10`,
+      `--dhcp-leasefile=${directory}/leases${index}`,
+      '--pid-file=',
+      '--no-resolv',
+      '--no-hosts',
+    ]);
+    onTestFinished(() => void server.kill());
+    return { device: `eth${index}`, bridge, macAddress, hostDevice: `egse${id}${index}` };
+  };
+  const nics = [await createNic(0), await createNic(1)] as const;
+  return {
+    directory,
+    nics,
+    /** Logs in as root and gives the host name. */
+    ssh: (index: number, sshArguments: string[], environment: Record<string, string>): Promise<string> =>
+      vi.waitFor(
+        async () => {
+          const common = [
+            '-o',
+            'StrictHostKeyChecking=no',
+            '-o',
+            'UserKnownHostsFile=/dev/null',
+            '-o',
+            'ConnectTimeout=2',
+          ];
+          const { stdout } = await execFile(
+            'ssh',
+            [...common, ...sshArguments, `root@10.213.${index}.10`, 'hostname'],
+            {
+              env: { ...process.env, ...environment },
+            },
+          );
+          return stdout;
+        },
+        { timeout: 20_000, interval: 100 },
+      ),
+  };
 }

@@ -47,7 +47,6 @@ interface FakeInstance {
   power: AbortController | undefined;
   bootedAtMs: number;
   memoryUsedMiB: number;
-  rootDiskFull: boolean;
 }
 
 interface Fault {
@@ -113,11 +112,6 @@ export class FakeComputeDriver implements ComputeDriver {
     this.#get(name).memoryUsedMiB = usedMiB;
   }
 
-  /** The guest fills its root disk: no start and no change until the disk grows. */
-  fillRootDisk(name: string): void {
-    this.#get(name).rootDiskFull = true;
-  }
-
   /** The guest powers itself off, or the host kills it. */
   powerOff(name: string): void {
     this.#setPower(this.#get(name), false);
@@ -161,15 +155,12 @@ export class FakeComputeDriver implements ComputeDriver {
   updateInstance(spec: InstanceSpec): Promise<void> {
     return this.#call('updateInstance', () => {
       const instance = this.#get(spec.name);
-      const grows = spec.rootDiskGiB > instance.spec.rootDiskGiB;
-      if (instance.rootDiskFull && !grows) throw new ComputeError('no-space', 'The root disk is full');
       if (spec.rootDiskGiB < instance.spec.rootDiskGiB) {
         throw new ComputeError('refused', 'A root disk cannot shrink');
       }
       if (instance.power !== undefined && spec.memoryMiB < instance.memoryUsedMiB) {
         throw new ComputeError('in-use', 'The guest uses more memory than that');
       }
-      instance.rootDiskFull &&= !grows;
       instance.spec = { ...spec, image: instance.spec.image, kind: instance.spec.kind };
       this.#changed(instance);
     });
@@ -179,7 +170,6 @@ export class FakeComputeDriver implements ComputeDriver {
     return this.#call('startInstance', () => {
       const instance = this.#get(name);
       if (instance.power !== undefined) return;
-      if (instance.rootDiskFull) throw new ComputeError('no-space', 'The root disk is full');
       this.#setPower(instance, true);
     });
   }
@@ -297,7 +287,6 @@ export class FakeComputeDriver implements ComputeDriver {
       power: running ? new AbortController() : undefined,
       bootedAtMs: 0,
       memoryUsedMiB: 0,
-      rootDiskFull: false,
     });
   }
 

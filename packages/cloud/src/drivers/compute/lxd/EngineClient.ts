@@ -85,9 +85,14 @@ export class EngineClient {
     return { metadata: envelope.metadata as Metadata, etag };
   }
 
-  /** A call that starts an operation; returns when that has ended. */
-  async run(method: Dispatcher.HttpMethod, path: string, options: EngineRequest = {}): Promise<Operation> {
-    return this.wait(`${method} ${path}`, (await this.begin(method, path, options)).id);
+  /**
+   * A call that changes something; returns when it is done. Whether the engine does that at once or in an
+   * operation depends on its version and on the call.
+   */
+  async run(method: Dispatcher.HttpMethod, path: string, options: EngineRequest = {}): Promise<void> {
+    const { envelope } = await this.#send(method, path, options);
+    if (envelope.type !== 'async') return;
+    await this.wait(`${method} ${path}`, (envelope.metadata as Operation).id);
   }
 
   /** A call that starts an operation; returns while that goes on. */

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Dispatcher } from 'undici';
 import type { HostId } from '../../../domain/ids.js';
 import {
   type ComputeCapabilities,
@@ -12,7 +14,7 @@ import {
   type InstanceSpec,
   type ObservedInstance,
 } from '../driver.js';
-import { EngineClient, type EngineEndpoint } from './EngineClient.js';
+import { EngineClient, type EngineEndpoint, type EngineRequest } from './EngineClient.js';
 import { execInGuest } from './guestExec.js';
 import {
   findImageFingerprint,
@@ -58,6 +60,11 @@ case $(readlink -f /sbin/init) in *systemd*) ;; *) exit 0 ;; esac
 until [ -S /run/systemd/private ]; do sleep 0.05; done`;
 
 const forceStopTimeoutSeconds = 60;
+
+/** What the engine says while another operation on the instance goes on, and when that is just over. */
+const busy = /is busy running|matching non-reusable operation has now succeeded/i;
+/** How long another operation on the same instance is waited for. */
+const busyTimeoutMs = 60_000;
 
 /** One LXD (≥ 5.0) or Incus (≥ 6.0) endpoint. */
 export class LxdComputeDriver implements ComputeDriver {
@@ -149,7 +156,7 @@ export class LxdComputeDriver implements ComputeDriver {
       devices: formatDevices(spec, this.#pool),
     };
     try {
-      await this.#client.run('POST', '/1.0/instances', { query: { project: this.#project }, body });
+      await this.#change('POST', '/1.0/instances', { body });
     } catch (error) {
       // What is missing before there is an instance is its image.
       if (error instanceof ComputeError && error.reason === 'not-found') {
@@ -186,7 +193,7 @@ export class LxdComputeDriver implements ComputeDriver {
     if (found === undefined) return;
     if (parseInstance(found.instance).status !== 'stopped')
       await this.stopInstance(name).catch(ignoreMissingError);
-    await ignoreMissing(this.#client.run('DELETE', this.#path(name), { query: { project: this.#project } }));
+    await ignoreMissing(this.#change('DELETE', this.#path(name)));
   }
 
   async exec(name: string, request: ExecRequest): Promise<ExecResult> {
@@ -234,8 +241,7 @@ export class LxdComputeDriver implements ComputeDriver {
   async deleteImage(alias: string): Promise<void> {
     const fingerprint = await findImageFingerprint(this.#client, this.#project, alias);
     if (fingerprint === undefined) return;
-    const query = { project: this.#project };
-    await ignoreMissing(this.#client.run('DELETE', `/1.0/images/${fingerprint}`, { query }));
+    await ignoreMissing(this.#change('DELETE', `/1.0/images/${fingerprint}`));
   }
 
   watch(listener: (event: ComputeEvent) => void): { close(): void } {
@@ -263,6 +269,20 @@ export class LxdComputeDriver implements ComputeDriver {
     return instance.config[cloudKey] === this.#cloud;
   }
 
+  /** A change, after whatever else the engine is doing with the instance: it takes one at a time. */
+  async #change(method: Dispatcher.HttpMethod, path: string, request: EngineRequest = {}): Promise<void> {
+    const deadline = Date.now() + busyTimeoutMs;
+    for (;;) {
+      try {
+        return await this.#client.run(method, path, { ...request, query: { project: this.#project } });
+      } catch (error) {
+        const isBusy = error instanceof ComputeError && busy.test(error.message);
+        if (!isBusy || Date.now() > deadline) throw error;
+        await delay(100);
+      }
+    }
+  }
+
   async #find(name: string) {
     const call = this.#client.call<EngineInstance>('GET', this.#path(name), {
       query: { project: this.#project },
@@ -282,10 +302,7 @@ export class LxdComputeDriver implements ComputeDriver {
   async #changeState(name: string, change: { action: 'start' | 'stop'; timeout: number; force?: boolean }) {
     const wanted = change.action === 'start' ? 'running' : 'stopped';
     try {
-      await this.#client.run('PUT', `${this.#path(name)}/state`, {
-        query: { project: this.#project },
-        body: change,
-      });
+      await this.#change('PUT', `${this.#path(name)}/state`, { body: change });
     } catch (error) {
       if (!(error instanceof ComputeError) || error.reason === 'unavailable') throw error;
       if ((await this.findInstance(name))?.status !== wanted) throw error;
@@ -321,11 +338,7 @@ export class LxdComputeDriver implements ComputeDriver {
       const { instance } = await this.#get(name);
       const root = instance.devices['root'] ?? {};
       const size = `${parseSizeMiB(root['size'] ?? '0') + rootDiskReserveMiB}MiB`;
-      const query = { project: this.#project };
-      await this.#client.run('PATCH', this.#path(name), {
-        query,
-        body: { devices: { root: { ...root, size } } },
-      });
+      await this.#change('PATCH', this.#path(name), { body: { devices: { root: { ...root, size } } } });
       await act();
     }
   }
@@ -337,8 +350,7 @@ export class LxdComputeDriver implements ComputeDriver {
     const config = { ...instance.config, ...formatChangingConfiguration(spec) };
     const devices = formatDevices(spec, this.#pool, instance.devices['root']?.['size']);
     if (isEqual(config, instance.config) && isEqual(devices, instance.devices)) return;
-    await this.#client.run('PUT', this.#path(spec.name), {
-      query: { project: this.#project },
+    await this.#change('PUT', this.#path(spec.name), {
       headers: etag === undefined ? {} : { 'if-match': etag },
       body: { architecture, ephemeral, profiles, description, config, devices },
     });
