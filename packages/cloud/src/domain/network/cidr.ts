@@ -8,8 +8,12 @@ export interface Ipv4Range {
 
 /** The number of an IPv4 address. Throws on anything but four decimal parts. */
 export function parseIpv4(text: string): number {
-  if (!ipaddr.IPv4.isValidFourPartDecimal(text)) throw new Error(`not an IPv4 address: ${text}`);
-  return ipaddr.IPv4.parse(text).octets.reduce((number, octet) => number * 256 + octet, 0);
+  // By hand: thousands of addresses are read at every change of a large VPC.
+  const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text);
+  const parts =
+    match === null ? [] : [Number(match[1]), Number(match[2]), Number(match[3]), Number(match[4])];
+  if (parts.length === 0 || parts.some((part) => part > 255)) throw new Error(`not an IPv4 address: ${text}`);
+  return parts.reduce((number, part) => number * 256 + part, 0);
 }
 
 export function formatIpv4(number: number): string {

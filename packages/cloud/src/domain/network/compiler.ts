@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { NetworkInterfaceId, SecurityGroupId } from '../ids.js';
+import type { NetworkInterfaceId, PrefixListId, SecurityGroupId } from '../ids.js';
 import { findIpv4Range, type Ipv4Range, mergeRanges, parseIpv4 } from './cidr.js';
 import type {
   PortRange,
-  PrefixList,
   SecurityDirection,
   SecurityGroup,
   SecurityPolicy,
@@ -58,70 +57,140 @@ function nameOf(kind: string, id: string): string {
   return `${kind}_${createHash('sha256').update(id).digest('hex').slice(0, 16)}`;
 }
 
-/** Compiles the groups that have members among the interfaces. Throws when an interface names an unknown group. */
+/** A set by what it holds, before the members are known. */
+type SetSource =
+  | { readonly kind: 'group'; readonly id: SecurityGroupId }
+  | { readonly kind: 'prefixList'; readonly id: PrefixListId };
+
+/** The chains of one set of groups, and the sets that they speak of. */
+interface CompiledGroups {
+  readonly groups: readonly SecurityGroup[];
+  readonly names: Readonly<Record<SecurityDirection, string>>;
+  readonly chains: Readonly<Record<SecurityDirection, SecurityChain>>;
+  readonly sets: ReadonlyMap<string, SetSource>;
+}
+
+/**
+ * Compiles the groups of one VPC. Pure but for its memory: chains of groups that are the same objects as
+ * the last time are not computed again, and are the same objects too.
+ */
+export class SecurityCompiler {
+  private compiled: ReadonlyMap<string, CompiledGroups> = new Map();
+
+  /**
+   * Compiles the groups that have members among the interfaces. Throws when an interface names an unknown
+   * group.
+   */
+  compile(policy: SecurityPolicy, members: readonly SecurityMember[]): CompiledSecurity {
+    const groups = new Map(policy.groups.map((group) => [group.id, group]));
+    const compiled = new Map<string, CompiledGroups>();
+    const chainsOf = new Map<NetworkInterfaceId, CompiledGroups['names']>();
+    for (const { networkInterfaceId, securityGroupIds } of members) {
+      const ids = [...new Set(securityGroupIds)].sort();
+      const key = ids.join();
+      const known = compiled.get(key) ?? this.compileGroups(key, ids, groups);
+      compiled.set(key, known);
+      chainsOf.set(networkInterfaceId, known.names);
+    }
+    this.compiled = compiled;
+
+    const chains = new Map<string, SecurityChain>();
+    const sources = new Map<string, SetSource>();
+    for (const { names, chains: both, sets } of compiled.values()) {
+      chains.set(names.ingress, both.ingress);
+      chains.set(names.egress, both.egress);
+      for (const [name, source] of sets) sources.set(name, source);
+    }
+    return { chains, sets: fillSets(sources, policy, members), chainsOf };
+  }
+
+  private compileGroups(
+    key: string,
+    ids: readonly SecurityGroupId[],
+    all: ReadonlyMap<SecurityGroupId, SecurityGroup>,
+  ): CompiledGroups {
+    const groups = ids.map((id) => {
+      const group = all.get(id);
+      if (group === undefined) throw new Error(`no security group ${id}`);
+      return group;
+    });
+    const last = this.compiled.get(key);
+    if (last !== undefined && groups.every((group, index) => group === last.groups[index])) return last;
+    const sets = new Map<string, SetSource>();
+    return {
+      groups,
+      names: last?.names ?? { ingress: nameOf('in', key), egress: nameOf('out', key) },
+      chains: {
+        ingress: compileChain('ingress', groups, sets),
+        egress: compileChain('egress', groups, sets),
+      },
+      sets,
+    };
+  }
+}
+
+/** Compiles once, without memory. */
 export function compileSecurity(
   policy: SecurityPolicy,
   members: readonly SecurityMember[],
 ): CompiledSecurity {
-  const groups = new Map(policy.groups.map((group) => [group.id, group]));
-  const prefixLists = new Map<string, PrefixList>(policy.prefixLists.map((list) => [list.id, list]));
-  const addressesOf = new Map<string, Set<number>>();
+  return new SecurityCompiler().compile(policy, members);
+}
+
+function fillSets(
+  sources: ReadonlyMap<string, SetSource>,
+  policy: SecurityPolicy,
+  members: readonly SecurityMember[],
+): Map<string, CompiledSet> {
+  const addressesOf = new Map<SecurityGroupId, Set<number>>();
+  for (const source of sources.values()) {
+    if (source.kind === 'group') addressesOf.set(source.id, new Set());
+  }
   for (const { addresses, securityGroupIds } of members) {
     for (const id of securityGroupIds) {
-      const known = addressesOf.get(id) ?? new Set();
-      for (const address of addresses) known.add(parseIpv4(address));
-      addressesOf.set(id, known);
+      const known = addressesOf.get(id);
+      if (known !== undefined) for (const address of addresses) known.add(parseIpv4(address));
     }
   }
+  return new Map(
+    [...sources].map(([name, source]): [string, CompiledSet] => {
+      if (source.kind === 'group') {
+        return [name, { kind: 'addresses', addresses: [...(addressesOf.get(source.id) ?? [])] }];
+      }
+      const list = policy.prefixLists.find(({ id }) => id === source.id);
+      const ranges = (list?.cidrs ?? []).flatMap((cidr) => findIpv4Range(cidr) ?? []);
+      return [name, { kind: 'ranges', ranges: mergeRanges(ranges) }];
+    }),
+  );
+}
 
-  const chains = new Map<string, SecurityChain>();
-  const sets = new Map<string, CompiledSet>();
-  const chainsOf = new Map<NetworkInterfaceId, Record<SecurityDirection, string>>();
-
-  const groupSet = (id: SecurityGroupId): { readonly set: string } => {
-    const set = nameOf('group', id);
-    if (!sets.has(set)) sets.set(set, { kind: 'addresses', addresses: [...(addressesOf.get(id) ?? [])] });
+/** Adds the sets that the chain speaks of to `sets`. */
+function compileChain(
+  direction: SecurityDirection,
+  together: readonly SecurityGroup[],
+  sets: Map<string, SetSource>,
+): SecurityChain {
+  const setOf = (source: SetSource): { readonly set: string } => {
+    const set = nameOf(source.kind === 'group' ? 'group' : 'list', source.id);
+    sets.set(set, source);
     return { set };
   };
-  const prefixListSet = (id: string): { readonly set: string } => {
-    const set = nameOf('list', id);
-    const ranges = (prefixLists.get(id)?.cidrs ?? []).flatMap((cidr) => findIpv4Range(cidr) ?? []);
-    sets.set(set, { kind: 'ranges', ranges: mergeRanges(ranges) });
-    return { set };
-  };
-  const compileChain = (direction: SecurityDirection, together: readonly SecurityGroup[]): SecurityChain => {
-    const insiders = together
-      .filter(hasInnerAccess)
-      .map(({ id }): ChainMatch => ({ peer: groupSet(id), verdict: 'accept' }));
-    const rules = together
-      .flatMap((group) => group.rules)
-      .filter((rule) => rule.direction === direction)
-      .sort(byPrecedence)
-      .flatMap((rule): ChainMatch[] => {
-        const match = compileRule(rule, groupSet, prefixListSet);
-        return match === undefined ? [] : [match];
-      });
-    return {
-      direction,
-      matches: dropShadowed([...insiders, ...rules]),
-      otherwise: defaultVerdict(direction, together),
-    };
-  };
-
-  for (const { networkInterfaceId, securityGroupIds } of members) {
-    const ids = [...new Set(securityGroupIds)].sort();
-    const names = { ingress: nameOf('in', ids.join()), egress: nameOf('out', ids.join()) };
-    chainsOf.set(networkInterfaceId, names);
-    if (chains.has(names.ingress)) continue;
-    const together = ids.map((id) => {
-      const group = groups.get(id);
-      if (group === undefined) throw new Error(`no security group ${id}`);
-      return group;
+  const insiders = together
+    .filter(hasInnerAccess)
+    .map(({ id }): ChainMatch => ({ peer: setOf({ kind: 'group', id }), verdict: 'accept' }));
+  const rules = together
+    .flatMap((group) => group.rules)
+    .filter((rule) => rule.direction === direction)
+    .sort(byPrecedence)
+    .flatMap((rule): ChainMatch[] => {
+      const match = compileRule(rule, setOf);
+      return match === undefined ? [] : [match];
     });
-    chains.set(names.ingress, compileChain('ingress', together));
-    chains.set(names.egress, compileChain('egress', together));
-  }
-  return { chains, sets, chainsOf };
+  return {
+    direction,
+    matches: dropShadowed([...insiders, ...rules]),
+    otherwise: defaultVerdict(direction, together),
+  };
 }
 
 /** Whether the members of a group reach each other whatever its rules say. */
@@ -150,8 +219,7 @@ function isEverything(range: Ipv4Range): boolean {
 /** `undefined` for a rule that no IPv4 packet matches. */
 function compileRule(
   rule: SecurityRule,
-  groupSet: (id: SecurityGroupId) => { readonly set: string },
-  prefixListSet: (id: string) => { readonly set: string },
+  setOf: (source: SetSource) => { readonly set: string },
 ): ChainMatch | undefined {
   const local = rule.localCidr === undefined ? everything : findIpv4Range(rule.localCidr);
   const peer = findPeer();
@@ -171,9 +239,9 @@ function compileRule(
       case 'cidr':
         return findIpv4Range(rule.peer.cidr);
       case 'group':
-        return groupSet(rule.peer.securityGroupId);
+        return setOf({ kind: 'group', id: rule.peer.securityGroupId });
       case 'prefixList':
-        return prefixListSet(rule.peer.prefixListId);
+        return setOf({ kind: 'prefixList', id: rule.peer.prefixListId });
     }
   }
 }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseId, type VpcId } from '../../../domain/ids.js';
+import { SecurityCompiler } from '../../../domain/network/compiler.js';
 import { NetworkNames } from '../../../domain/network/names.js';
 import type { NetworkDriver, VpcNetwork } from '../driver.js';
 import { checkVpcNetwork } from '../validation.js';
@@ -14,6 +15,7 @@ import { diffElements, diffTable, type NftTable } from './nftables.js';
 import { readTable } from './nftListing.js';
 import { readFacts, readHostDevices, readOpenPorts } from './observation.js';
 import { type HostSettings, metadataAddress, planVpc, type VpcPlan } from './plan.js';
+import { SecurityChainRenderer } from './security.js';
 import { renderVpcTable, vpcTableName } from './vpcTable.js';
 
 export interface LinuxNetworkOptions {
@@ -74,6 +76,8 @@ export class LinuxNetworkDriver implements NetworkDriver {
   readonly names: NetworkNames;
   readonly metadataEndpoint: { readonly address: string; readonly port: number };
   private readonly applied = new Map<VpcId, VpcState>();
+  private readonly compilers = new Map<VpcId, SecurityCompiler>();
+  private readonly security = new SecurityChainRenderer();
   private readonly queues = new Map<VpcId, Promise<unknown>>();
 
   private constructor(
@@ -123,6 +127,7 @@ export class LinuxNetworkDriver implements NetworkDriver {
   removeVpc(id: VpcId): Promise<void> {
     return this.inTurn(id, async () => {
       this.applied.delete(id);
+      this.compilers.delete(id);
       await this.nameServer(id).remove();
       await runNft(
         undefined,
@@ -177,10 +182,10 @@ export class LinuxNetworkDriver implements NetworkDriver {
 
   private async apply(network: VpcNetwork, known: VpcState | undefined): Promise<readonly string[]> {
     checkVpcNetwork(network);
-    const plan = planVpc(network, this.settings);
+    const plan = planVpc(network, this.settings, this.compilerOf(network.id));
     const nameServer = this.nameServer(network.id);
     const wanted: WantedVpcState = {
-      table: renderVpcTable(plan, this.settings),
+      table: renderVpcTable(plan, this.settings, this.security),
       facts: renderFacts(plan, this.settings),
       elements: renderHostElements(plan, this.settings),
       files: renderNameServerFiles(plan, this.settings, nameServer.directory),
@@ -296,6 +301,12 @@ export class LinuxNetworkDriver implements NetworkDriver {
     await runBatch('sysctl', undefined, switches);
     await runProgram('ip', ['address', 'replace', `${this.metadataEndpoint.address}/32`, 'dev', 'lo']);
     return commands;
+  }
+
+  private compilerOf(id: VpcId): SecurityCompiler {
+    const compiler = this.compilers.get(id) ?? new SecurityCompiler();
+    this.compilers.set(id, compiler);
+    return compiler;
   }
 
   private nameServer(id: VpcId): NameServer {

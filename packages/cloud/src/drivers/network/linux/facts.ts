@@ -382,10 +382,11 @@ function hostRouteFacts({ network, uplink, hostAddress, routerAddress }: VpcPlan
  */
 function limitFacts({ network, uplink, portClasses, eipClasses }: VpcPlan, { names }: HostSettings): Fact[] {
   const qdiscs = new Map<string, Fact>();
-  const classes: Fact[] = [];
+  // One tool in one namespace after the other: fewer processes.
+  const classes: Record<ToolLine['where'], Fact[]> = { host: [], vpc: [] };
   const limit = (where: ToolLine['where'], device: string, classId: string, kbits: number): void => {
     qdiscs.set(qdiscKey(where, device), qdiscFact(where, device));
-    classes.push(trafficClassFact(where, device, classId, kbits));
+    classes[where].push(trafficClassFact(where, device, classId, kbits));
   };
   for (const port of network.ports) {
     const classId = portClasses.get(port.networkInterfaceId);
@@ -401,5 +402,6 @@ function limitFacts({ network, uplink, portClasses, eipClasses }: VpcPlan, { nam
     limit('host', uplink, classId, bandwidthKbits);
     limit('vpc', uplinkInside, classId, bandwidthKbits);
   }
-  return [...qdiscs.values(), ...classes];
+  const hostFirst = [...qdiscs.values()].sort((one, other) => (one.key < other.key ? -1 : 1));
+  return [...hostFirst, ...classes.host, ...classes.vpc];
 }

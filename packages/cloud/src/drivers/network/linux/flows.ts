@@ -30,7 +30,7 @@ export function mayForbidFlows(commands: readonly string[], compiled: CompiledSe
   );
   return commands.some((command) => {
     const [verb, object, , , name = ''] = command.split(' ');
-    return verb === 'add' ? object === 'element' && dropped.has(name) : true;
+    return verb === 'delete' || verb === 'flush' || (object === 'element' && dropped.has(name));
   });
 }
 

@@ -1,4 +1,11 @@
-import { normalizeCidr, parseIpv4Cidr, subtractRanges } from '../../../domain/network/cidr.js';
+import type { NetworkInterfaceId } from '../../../domain/ids.js';
+import {
+  type Ipv4Range,
+  normalizeCidr,
+  parseIpv4Cidr,
+  subtractRanges,
+} from '../../../domain/network/cidr.js';
+import type { VpcNetwork } from '../driver.js';
 import { type NftChain, type NftElement, type NftSet, type NftTable, nftRule } from './nftables.js';
 import { addressesOf, type HostSettings, metadataAddress, type VpcPlan } from './plan.js';
 import { renderRange } from './security.js';
@@ -127,6 +134,7 @@ export function renderHostElements(plan: VpcPlan, settings: HostSettings): HostE
     known.set(key, { owner, ...(value !== undefined && { value }) });
     elements.set(set, known);
   };
+  const routedTo = findRoutedRanges(network);
   for (const port of network.ports) {
     const device = settings.names.hostDevice(port.networkInterfaceId);
     const sender = `${device} . ${port.macAddress}`;
@@ -134,20 +142,28 @@ export function renderHostElements(plan: VpcPlan, settings: HostSettings): HostE
     for (const address of addressesOf(port)) add('sources', `${sender} . ${address}`);
     const trafficClass = plan.portClasses.get(port.networkInterfaceId);
     if (trafficClass !== undefined && port.egressKbits !== undefined) add('port_class', device, trafficClass);
-    const routed = network.routeTables
-      .flatMap(({ entries }) => entries)
-      .filter(
-        ({ nextHop }) =>
-          nextHop.kind === 'networkInterface' && nextHop.networkInterfaceId === port.networkInterfaceId,
-      )
-      .map(({ destinationCidr }) => parseIpv4Cidr(destinationCidr));
-    for (const range of subtractRanges(routed, network.cidrs.map(parseIpv4Cidr))) {
+    for (const range of routedTo.get(port.networkInterfaceId) ?? []) {
       add('routed', `${sender} . ${renderRange(range)}`);
     }
   }
   for (const { address } of network.eips) add('eips', address);
   for (const [address, trafficClass] of plan.eipClasses) add('eip_class', address, trafficClass);
   return elements;
+}
+
+/** What custom routes lead to an interface, without the addresses of the VPC itself. */
+function findRoutedRanges(network: VpcNetwork): Map<NetworkInterfaceId, Ipv4Range[]> {
+  const inside = network.cidrs.map(parseIpv4Cidr);
+  const ranges = new Map<NetworkInterfaceId, Ipv4Range[]>();
+  for (const { destinationCidr, nextHop } of network.routeTables.flatMap(({ entries }) => entries)) {
+    if (nextHop.kind !== 'networkInterface') continue;
+    const known = ranges.get(nextHop.networkInterfaceId) ?? [];
+    ranges.set(
+      nextHop.networkInterfaceId,
+      subtractRanges([...known, parseIpv4Cidr(destinationCidr)], inside),
+    );
+  }
+  return ranges;
 }
 
 /** The elements in a table that was read from the kernel, by owner and set. */

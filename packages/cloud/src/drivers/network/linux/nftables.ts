@@ -49,7 +49,7 @@ export interface NftElement {
 }
 
 export function nftRule(text: string): NftRule {
-  return { text, digest: createHash('sha1').update(text).digest('hex').slice(0, 10) };
+  return { text, digest: createHash('sha1').update(text).digest('hex').slice(0, 8) };
 }
 
 /**
@@ -64,6 +64,7 @@ export function diffTable(current: NftTable | undefined, wanted: NftTable): stri
   }
   const declare: string[] = current === undefined ? [`add table ${name}`] : [];
   const rewrite: string[] = [];
+  const blocks: string[] = [];
   const elements: string[] = [];
   const clean: string[] = [];
 
@@ -80,12 +81,12 @@ export function diffTable(current: NftTable | undefined, wanted: NftTable): stri
   for (const [chainName, chain] of wanted.chains) {
     const old = current?.chains.get(chainName);
     if (old === undefined) declare.push(`add chain ${name} ${chainName}${renderHook(chain.hook)}`);
-    if (old !== undefined && hasSameRules(old, chain)) continue;
+    if (old !== undefined && (old === chain || hasSameRules(old, chain))) continue;
     if (old !== undefined) rewrite.push(`flush chain ${name} ${chainName}`);
-    for (const { text, digest } of chain.rules) {
-      rewrite.push(`add rule ${name} ${chainName} ${text} comment "${digest}"`);
-    }
+    blocks.push(`chain ${chainName} {`, ...chain.rules.map(renderRule), '}');
   }
+  // A block adds the rules to the chains. nft reads it several times as fast as single commands.
+  if (blocks.length > 0) rewrite.push(`table ${name} {`, ...blocks, '}');
   const goneChains = [...(current?.chains.keys() ?? [])].filter((chain) => !wanted.chains.has(chain));
   clean.push(...goneChains.map((chain) => `flush chain ${name} ${chain}`));
   clean.push(...goneChains.map((chain) => `delete chain ${name} ${chain}`));
@@ -117,6 +118,10 @@ export function diffElements(
     ...(gone.length > 0 ? [`delete element ${table} ${setName} { ${gone.join(', ')} }`] : []),
     ...(added.length > 0 ? [`add element ${table} ${setName} { ${added.join(', ')} }`] : []),
   ];
+}
+
+function renderRule({ text, digest }: NftRule): string {
+  return `${text} comment "${digest}"`;
 }
 
 function hasSameRules(one: NftChain, other: NftChain): boolean {

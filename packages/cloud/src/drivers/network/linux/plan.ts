@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { VSwitchId } from '../../../domain/ids.js';
 import { nthAddress } from '../../../domain/network/addresses.js';
 import { formatIpv4, parseIpv4, parseIpv4Cidr, prefixLength } from '../../../domain/network/cidr.js';
-import { type CompiledSecurity, compileSecurity } from '../../../domain/network/compiler.js';
+import type { CompiledSecurity, SecurityCompiler } from '../../../domain/network/compiler.js';
 import type { NetworkNames } from '../../../domain/network/names.js';
 import { NetworkError, type VpcNetwork, type VpcPort } from '../driver.js';
 
@@ -47,7 +47,7 @@ export interface VpcPlan {
   readonly eipClasses: ReadonlyMap<string, string>;
 }
 
-export function planVpc(network: VpcNetwork, settings: HostSettings): VpcPlan {
+export function planVpc(network: VpcNetwork, settings: HostSettings, compiler: SecurityCompiler): VpcPlan {
   const { first, last } = parseIpv4Cidr(settings.transitCidr);
   const base = first + network.index * 4;
   if (base + 3 > last)
@@ -58,7 +58,7 @@ export function planVpc(network: VpcNetwork, settings: HostSettings): VpcPlan {
     uplink: settings.names.uplink(network.id),
     hostAddress: formatIpv4(base + 1),
     routerAddress: formatIpv4(base + 2),
-    compiled: compileSecurity(
+    compiled: compiler.compile(
       network.security,
       network.ports.map((port) => ({
         networkInterfaceId: port.networkInterfaceId,

@@ -10,11 +10,22 @@ export function renderRange(range: Ipv4Range): string {
 }
 
 /**
- * The chains of compiled security groups. They are gone to (not jumped to), so that `return` in an egress
- * chain means "passes here" and leads on to the ingress check, and `accept` in an ingress chain is final.
+ * Renders the chains of compiled security groups. They are gone to (not jumped to), so that `return` in an
+ * egress chain means "passes here" and leads on to the ingress check, and `accept` in an ingress chain is
+ * final. A chain that is the same object as before is rendered to the same object as before.
  */
-export function renderSecurityChains(compiled: CompiledSecurity): Map<string, NftChain> {
-  return new Map([...compiled.chains].map(([name, chain]) => [name, renderChain(chain)]));
+export class SecurityChainRenderer {
+  private readonly rendered = new WeakMap<SecurityChain, NftChain>();
+
+  render(compiled: CompiledSecurity): Map<string, NftChain> {
+    return new Map([...compiled.chains].map(([name, chain]) => [name, this.renderOne(chain)]));
+  }
+
+  private renderOne(chain: SecurityChain): NftChain {
+    const rendered = this.rendered.get(chain) ?? renderChain(chain);
+    this.rendered.set(chain, rendered);
+    return rendered;
+  }
 }
 
 /** The sets that the chains speak of. */

@@ -8,7 +8,7 @@ import {
   nftRule,
 } from './nftables.js';
 import { addressesOf, type HostSettings, metadataAddress, uplinkInside, type VpcPlan } from './plan.js';
-import { renderSecurityChains, renderSecuritySets } from './security.js';
+import { renderSecuritySets, type SecurityChainRenderer } from './security.js';
 
 /** The table in a VPC's namespace. The namespace is the VPC's own, so the name need not be special. */
 export const vpcTableName = 'vpc';
@@ -29,7 +29,11 @@ const toInside = 'oifname "s*"';
  * Everything that the router of a VPC decides about packets: security groups, what may reach the router
  * itself, address translation, and which traffic class a packet belongs to.
  */
-export function renderVpcTable(plan: VpcPlan, settings: HostSettings): NftTable {
+export function renderVpcTable(
+  plan: VpcPlan,
+  settings: HostSettings,
+  security: SecurityChainRenderer,
+): NftTable {
   const metadata = { address: metadataAddress(settings), port: settings.metadataPort };
   const toMetadata = `ip daddr ${metadata.address} tcp dport ${metadata.port}`;
   const chains = new Map<string, NftChain>([
@@ -93,7 +97,7 @@ export function renderVpcTable(plan: VpcPlan, settings: HostSettings): NftTable 
         `${toInside} meta priority set rt ip nexthop map @port_class`,
       ]),
     ],
-    ...renderSecurityChains(plan.compiled),
+    ...security.render(plan.compiled),
   ]);
   return {
     family: 'inet',
