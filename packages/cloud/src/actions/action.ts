@@ -24,6 +24,8 @@ interface CommonContext<Code extends ErrorCode> {
   readonly requestId: RequestId;
   /** The region that the request names, or the cloud's first; it exists. */
   readonly regionId: RegionId;
+  /** Host and port by which the client reached the cloud. */
+  readonly hostName: string;
   readonly now: Date;
   readonly fail: Fail<Code | CommonCode>;
 }

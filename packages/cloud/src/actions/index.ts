@@ -1,8 +1,9 @@
 import type { Action } from './action.js';
+import { describeAvailableResource } from './ecs/availableResource.js';
 import {
   describeInstanceAttribute,
-  describeInstances,
   describeInstanceStatus,
+  describeInstances,
   describeUserData,
 } from './ecs/instances/describe.js';
 import {
@@ -22,9 +23,10 @@ import {
   modifyInstanceSpec,
 } from './ecs/instances/modify.js';
 import { createInstance, runInstances } from './ecs/instances/run.js';
+import { describeInstanceTypeFamilies, describeInstanceTypes } from './ecs/instanceTypes.js';
 import { attachKeyPair, detachKeyPair } from './ecs/keyPairBinding.js';
 import { createKeyPair, deleteKeyPairs, describeKeyPairs, importKeyPair } from './ecs/keyPairs.js';
-import { describeRegions } from './ecs/regions.js';
+import { describeRegions, describeZones } from './ecs/regions.js';
 import { getCallerIdentity } from './sts/callerIdentity.js';
 
 /** Every action that is mounted, by product. `api-actions` in the tests compares it with what clients call. */
@@ -32,8 +34,12 @@ export const actions: readonly Action[] = [
   // STS
   getCallerIdentity,
 
-  // ECS: regions
+  // ECS: regions and what they offer
   describeRegions,
+  describeZones,
+  describeInstanceTypes,
+  describeInstanceTypeFamilies,
+  describeAvailableResource,
 
   // ECS: instances
   runInstances,

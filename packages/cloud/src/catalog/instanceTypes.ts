@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { GpuRequest, PlacementRequest } from '../placement/index.js';
 
 /** GPUs of an instance type. */
 export interface InstanceTypeGpu {
@@ -17,7 +18,10 @@ export interface InstanceTypeGpu {
 export interface InstanceType {
   readonly id: string;
   readonly family: string;
+  /** `ecs-6` and so on, as DescribeInstanceTypeFamilies has it. */
+  readonly generation: string;
   readonly kind: 'cpu' | 'cpu-shared' | 'cpu-burstable' | 'gpu' | 'gpu-baremetal' | 'vgpu';
+  readonly cpuArchitecture: 'X86' | 'ARM';
   readonly vcpus: number;
   readonly memoryMiB: number;
   readonly gpu: InstanceTypeGpu | undefined;
@@ -25,6 +29,9 @@ export interface InstanceType {
   readonly packetsPerSecond: number | undefined;
   readonly networkInterfaces: number;
   readonly privateAddressesPerInterface: number;
+  readonly ipv6AddressesPerInterface: number | undefined;
+  readonly primaryInterfaceQueues: number | undefined;
+  readonly secondaryInterfaceQueues: number | undefined;
   readonly localStorageGiB: number | undefined;
   readonly baselineCpuPercent: number | undefined;
   readonly cpuCreditsPerHour: number | undefined;
@@ -54,6 +61,12 @@ function isKind(text: string | undefined): text is InstanceType['kind'] {
   return ['cpu', 'cpu-shared', 'cpu-burstable', 'gpu', 'gpu-baremetal', 'vgpu'].includes(text ?? '');
 }
 
+/** One less than the number in the family's name (g5 is of ecs-4, g6 of ecs-5); without one, the last. */
+function generationOf(family: string): string {
+  const digit = /\d/.exec(family)?.[0];
+  return digit === undefined ? 'ecs-6' : `ecs-${Number(digit) - 1}`;
+}
+
 /** Reads the types and their list prices from the data files that come with the cloud. */
 export function readInstanceTypes(): InstanceType[] {
   const prices = new Map(
@@ -72,7 +85,9 @@ export function readInstanceTypes(): InstanceType[] {
     return {
       id,
       family: `ecs.${row['family']}`,
+      generation: generationOf(row['family'] ?? ''),
       kind,
+      cpuArchitecture: row['cpu_architecture'] === 'ARM' ? 'ARM' : 'X86',
       vcpus,
       memoryMiB: memoryGiB * 1024,
       gpu:
@@ -88,10 +103,32 @@ export function readInstanceTypes(): InstanceType[] {
       packetsPerSecond: number(row['pps']),
       networkInterfaces: number(row['enis']) ?? fewestNetworkInterfaces,
       privateAddressesPerInterface: number(row['private_ipv4_per_eni']) ?? fewestAddressesPerInterface,
+      ipv6AddressesPerInterface: number(row['ipv6_per_eni']),
+      primaryInterfaceQueues: number(row['nic_queues_primary']),
+      secondaryInterfaceQueues: number(row['nic_queues_secondary']),
       localStorageGiB: number(row['local_storage_gib']),
       baselineCpuPercent: number(row['cpu_baseline_pct']),
       cpuCreditsPerHour: number(row['cpu_credits_per_hour']),
       hourlyPrice: number(prices.get(id)),
     };
   });
+}
+
+/** What an instance of the type needs from its host, with a system disk of this size. */
+export function placementRequestOf(type: InstanceType, diskGiB: number): PlacementRequest {
+  const amounts = { cpuMilli: type.vcpus * 1000, memoryMiB: type.memoryMiB, diskGiB };
+  return type.gpu === undefined ? amounts : { ...amounts, gpu: gpuRequestOf(type.gpu) };
+}
+
+function gpuRequestOf({ model, amount, memoryMiBPerCard }: InstanceTypeGpu): GpuRequest {
+  const models = [model];
+  return amount >= 1
+    ? { kind: 'whole', count: amount, models }
+    : {
+        kind: 'slice',
+        count: 1,
+        memoryMiB: Math.round((memoryMiBPerCard ?? 0) * amount),
+        computePercent: Math.round(100 * amount),
+        models,
+      };
 }

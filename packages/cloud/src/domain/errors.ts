@@ -117,7 +117,7 @@ export const errorCatalogue = {
   'QuotaExceed.Tags': [403, 'The resource "{id}" would have more than {limit} tags.'],
   'NumberExceed.Tags': [400, 'A request names at most {limit} tags.'],
   'NumberExceed.ResourceIds': [400, 'A request names at most {limit} resources.'],
-  'InvalidResourceType.NotFound': [404, 'There is no resource type "{type}" that carries tags.'],
+  'InvalidResourceType.NotFound': [404, 'There is no resource type "{type}" here.'],
   'BothEmpty.TagsAndResources': [403, 'The request must name resources or tags.'],
   'InvalidTagFilter.Malformed': [403, 'The tag filter is not valid: {reason}'],
   'InvalidTags.MalFormed': [400, 'Tag and TagFilter exclude each other.'],
@@ -156,7 +156,7 @@ export const errorCatalogue = {
   'CmdName.ExceedLimit': [403, 'The name of a command has at most {limit} characters.'],
   'CmdDesc.ExceedLimit': [403, 'The description of a command has at most {limit} characters.'],
   'CmdParam.EmptyKey': [400, 'The name of a parameter is empty.'],
-  'CmdParam.InvalidParamName': [400, 'There can be no parameter "{name}": letters, digits, - and _.'],
+  'CmdParam.InvalidParamName': [400, 'There can be no parameter "{name}": letters, digits, - and _, or a built-in one.'],
   'CmdParamCount.ExceedLimit': [403, 'A command has at most {limit} parameters.'],
   'CmdParamName.ExceedLimit': [403, 'The name of a parameter has at most {limit} characters.'],
   'Parameter.Disabled': [400, 'Parameters are given, but EnableParameter is not true.'],
@@ -165,7 +165,6 @@ export const errorCatalogue = {
   'ParameterKey.ExceedLimit': [403, 'The name of a parameter has at most {limit} characters.'],
   'ParameterKey.Duplicate': [400, 'The parameter "{name}" is given twice; capitals make no difference.'],
   'ParameterType.NotSupported': [403, 'The value of parameter "{name}" is not a text.'],
-  'ParameterStore.NotSupported': [403, 'There is no parameter store here, which "{name}" asks for.'],
   'InvalidParameter.WorkingDir': [400, 'A working directory has at most {limit} characters.'],
   'InvalidParameterCharacter.CommandName': [403, 'The name holds control characters.'],
   'InvalidParameterCharacter.CommandDescription': [403, 'The description holds control characters.'],
@@ -188,6 +187,17 @@ export const errorCatalogue = {
   'FileTargetDir.Invalid': [400, 'A target directory is an absolute path of at most {limit} characters.'],
   'InvalidParameter.FileOwner': [400, 'The owner of a file is a name of at most {limit} characters.'],
   'InvalidParameter.FileGroup': [400, 'The group of a file is a name of at most {limit} characters.'],
+
+  // Regions, zones and stock.
+  'InvalidAcceptLanguage.NotFound': [404, 'There are no names in the language "{language}".'],
+  'Invalid.InstanceChargeType': [403, 'There is no charge type "{value}".'],
+  InvalidSpotStrategy: [400, 'There is no spot strategy "{value}".'],
+  'Invalid.DestinationResource': [404, 'There is no resource kind "{value}" to ask for.'],
+  'Invalid.IoOptimized': [404, 'IoOptimized is none or optimized, not "{value}".'],
+  'Invalid.NetworkCategory': [404, 'There is no network category "{value}".'],
+  'Invalid.ResourceType': [404, 'There is no resource type "{value}".'],
+  'Invalid.SpotStrategy': [404, 'There is no spot strategy "{value}".'],
+  'InvalidParam.TypeAndCpuMem.Conflict': [403, 'InstanceType excludes Cores and Memory.'],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
 export type ErrorCode = keyof typeof errorCatalogue;

@@ -96,6 +96,14 @@ export class ClusterModel {
     };
   }
 
+  /** Whether a request that stands alone fits anywhere now. */
+  hasRoom(request: PlacementRequest): boolean {
+    for (const usage of this.#hosts.values()) {
+      if ((capacityMisfit(usage, request) ?? constraintMisfit(usage, request)) === undefined) return true;
+    }
+    return false;
+  }
+
   /** Says for every host, and for every card of a GPU request, whether it fits and why not. */
   explain(request: PlacementRequest): HostVerdict[] {
     return [...this.#hosts.values()].map((usage) => explainHost(usage, request));

@@ -140,7 +140,7 @@ export class FrontDoor {
     const { cloud } = this.options;
     const { store } = cloud;
     const isDryRun = input['dryRun'] === true;
-    const declared = { cloud, caller, requestId, regionId, fail };
+    const declared = { cloud, caller, requestId, regionId, hostName: request.hostName, fail };
     const actor = { name: caller.accessKeyId, accountId: caller.accountId, requestId };
 
     if (!action.changes) {

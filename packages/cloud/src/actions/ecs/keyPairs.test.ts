@@ -96,7 +96,8 @@ describe('ImportKeyPair', () => {
 });
 
 describe('DescribeKeyPairs', () => {
-  const tag = (key: string, value: string) => ({ key, value });
+  const tag = (key?: string, value?: string) =>
+    new ecs.DescribeKeyPairsRequestTag({ ...(key ? { key } : {}), ...(value ? { value } : {}) });
   beforeAll(async () => {
     await importPair('SshKey', { tag: [tag('team', 'a'), tag('env', 'test')] });
     await importPair('mySshKey', { tag: [tag('team', 'b')], resourceGroupId: 'rg-1' });
@@ -118,10 +119,10 @@ describe('DescribeKeyPairs', () => {
   });
 
   it('finds by tags, all of which must fit', async () => {
-    expect(await names({ tag: [{ key: 'team' }] })).toEqual(['SshKey', 'mySshKey']);
+    expect(await names({ tag: [tag('team')] })).toEqual(['SshKey', 'mySshKey']);
     expect(await names({ tag: [tag('team', 'a'), tag('env', 'test')] })).toEqual(['SshKey']);
     expect(await names({ tag: [tag('team', 'b'), tag('env', 'test')] })).toEqual([]);
-    await expect(names({ tag: [{ value: 'a' }] })).rejects.toMatchObject({ code: 'MissingParameter' });
+    await expect(names({ tag: [tag(undefined, 'a')] })).rejects.toMatchObject({ code: 'MissingParameter' });
   });
 
   it('finds by fingerprint and resource group', async () => {

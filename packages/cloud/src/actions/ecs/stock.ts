@@ -1,0 +1,16 @@
+import { type InstanceType, placementRequestOf } from '../../catalog/instanceTypes.js';
+import type { CloudParts } from '../../cloud.js';
+import type { ZoneId } from '../../domain/ids.js';
+
+/** The system disk that stock is told for. */
+const usualSystemDiskGiB = 40;
+
+/** Whether a host of the zone has room for an instance of the type now. */
+export function isInStock({ placement }: CloudParts, type: InstanceType, zoneId: ZoneId): boolean {
+  return placement.hasRoom({ ...placementRequestOf(type, usualSystemDiskGiB), zoneId });
+}
+
+/** The types of which the zone could start an instance now, in the order of the catalogue. */
+export function listTypesInStock(cloud: CloudParts, zoneId: ZoneId): InstanceType[] {
+  return [...cloud.catalog.instanceTypes.values()].filter((type) => isInStock(cloud, type, zoneId));
+}
