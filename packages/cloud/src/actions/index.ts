@@ -1,5 +1,6 @@
 import type { Action } from './action.js';
 import { describeAvailableResource } from './ecs/availableResource.js';
+import { describeImageFromFamily, describeImages } from './ecs/images.js';
 import {
   describeInstanceAttribute,
   describeInstanceStatus,
@@ -40,6 +41,10 @@ export const actions: readonly Action[] = [
   describeInstanceTypes,
   describeInstanceTypeFamilies,
   describeAvailableResource,
+
+  // ECS: images
+  describeImages,
+  describeImageFromFamily,
 
   // ECS: instances
   runInstances,

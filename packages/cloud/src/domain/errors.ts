@@ -156,7 +156,10 @@ export const errorCatalogue = {
   'CmdName.ExceedLimit': [403, 'The name of a command has at most {limit} characters.'],
   'CmdDesc.ExceedLimit': [403, 'The description of a command has at most {limit} characters.'],
   'CmdParam.EmptyKey': [400, 'The name of a parameter is empty.'],
-  'CmdParam.InvalidParamName': [400, 'There can be no parameter "{name}": letters, digits, - and _, or a built-in one.'],
+  'CmdParam.InvalidParamName': [
+    400,
+    'There can be no parameter "{name}": letters, digits, - and _, or a built-in one.',
+  ],
   'CmdParamCount.ExceedLimit': [403, 'A command has at most {limit} parameters.'],
   'CmdParamName.ExceedLimit': [403, 'The name of a parameter has at most {limit} characters.'],
   'Parameter.Disabled': [400, 'Parameters are given, but EnableParameter is not true.'],
@@ -198,6 +201,12 @@ export const errorCatalogue = {
   'Invalid.ResourceType': [404, 'There is no resource type "{value}".'],
   'Invalid.SpotStrategy': [404, 'There is no spot strategy "{value}".'],
   'InvalidParam.TypeAndCpuMem.Conflict': [403, 'InstanceType excludes Cores and Memory.'],
+
+  // Images.
+  InvalidOSType: [404, 'There is no operating system type "{type}"; there are windows and linux.'],
+  InvalidArchitecture: [404, 'There is no architecture "{architecture}".'],
+  InvalidUsage: [404, 'Usage is instance or none, not "{usage}".'],
+  'InvalidImageOwnerAlias.ValueNotSupported': [400, 'There is no owner alias "{alias}".'],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
 export type ErrorCode = keyof typeof errorCatalogue;
