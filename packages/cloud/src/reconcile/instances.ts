@@ -149,7 +149,7 @@ export class InstanceLoop {
     const { parts, faults } = this.options;
     await this.driverOf(instance).deleteInstance(instance.id);
     faults.reach('instance.deletedOnHost');
-    await parts.store.transaction(actor, async (tx) => {
+    const forget = async (tx: Transaction): Promise<void> => {
       const nics = await tx.db
         .selectFrom('networkInterfaces')
         .select('id')
@@ -162,7 +162,8 @@ export class InstanceLoop {
       await tx.db.deleteFrom('instances').where('id', '=', instance.id).execute();
       await tx.record({ resourceType: 'instance', resourceId: instance.id, action: 'Released' });
       for (const { id } of nics) tx.wake({ kind: 'networkInterface', id, vpcId: instance.vpcId });
-    });
+    };
+    await parts.store.transaction(actor, forget, 'derived');
     faults.reach('instance.deletedInStore');
   }
 
@@ -220,7 +221,7 @@ export class InstanceLoop {
     action: string,
     values: InstanceChange,
   ): Promise<Instance | undefined> {
-    return this.options.parts.store.transaction(actor, async (tx) => {
+    const work = async (tx: Transaction): Promise<Instance | undefined> => {
       const current = await tx.db
         .selectFrom('instances')
         .selectAll()
@@ -242,7 +243,8 @@ export class InstanceLoop {
       await this.recordChange(tx, instance, action, current.status, to, values.failure ?? undefined);
       if (needsWork(changed)) tx.wake({ kind: 'instance', id: instance.id });
       return changed;
-    });
+    };
+    return this.options.parts.store.transaction(actor, work, 'derived');
   }
 
   private async recordChange(

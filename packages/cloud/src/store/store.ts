@@ -59,13 +59,25 @@ export interface Transaction {
 type WakeListener = (wake: Wake) => void;
 
 /**
+ * When a committed transaction is on the disk for good. `acknowledged`: before `transaction` resolves, so
+ * that it survives a power cut. `derived`: soon after, in order; for what a loop found out and would find
+ * out again. Neither is lost when the process dies.
+ */
+export type Durability = 'acknowledged' | 'derived';
+
+const synchronousOf: Readonly<Record<Durability, string>> = { acknowledged: 'FULL', derived: 'NORMAL' };
+
+/**
  * The cloud's state on SQLite. One connection writes, another reads, so that a read never waits for a
- * transaction (WAL). `synchronous=FULL`: what was acknowledged survives a power cut.
+ * transaction (WAL).
  */
 export class Store {
   private readonly listeners = new Set<WakeListener>();
+  private lastTransaction: Promise<unknown> = Promise.resolve();
+  private durability: Durability | undefined;
 
   private constructor(
+    private readonly database: Database.Database,
     private readonly writer: Kysely<Tables>,
     readonly reader: Reader,
     private readonly clock: () => Date,
@@ -79,18 +91,35 @@ export class Store {
     const writer = new Database(file);
     if (isNew) chmodSync(file, 0o600);
     writer.pragma('journal_mode = WAL');
-    writer.pragma('synchronous = FULL');
     writer.pragma('foreign_keys = ON');
     migrate(writer);
     const reader = new Database(file, { readonly: true });
-    return new Store(asKysely(writer), asKysely(reader), clock);
+    return new Store(writer, asKysely(writer), asKysely(reader), clock);
   }
 
   /**
    * Runs `work` in one transaction. Transactions of one process run one after the other, so that what
    * `work` reads cannot change before it writes.
    */
-  async transaction<Result>(actor: Actor, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+  transaction<Result>(
+    actor: Actor,
+    work: (tx: Transaction) => Promise<Result>,
+    durability: Durability = 'acknowledged',
+  ): Promise<Result> {
+    const inTurn = this.lastTransaction.then(() => this.run(actor, work, durability));
+    this.lastTransaction = inTurn.catch(() => undefined);
+    return inTurn;
+  }
+
+  private async run<Result>(
+    actor: Actor,
+    work: (tx: Transaction) => Promise<Result>,
+    durability: Durability,
+  ): Promise<Result> {
+    if (this.durability !== durability) {
+      this.database.pragma(`synchronous = ${synchronousOf[durability]}`);
+      this.durability = durability;
+    }
     const woken: Wake[] = [];
     const undo: (() => void)[] = [];
     const now = this.clock();
@@ -125,8 +154,24 @@ export class Store {
   }
 }
 
+/** Prepared statements that a connection keeps. Lists in queries make many; they are short and few lengths come often. */
+const maxKeptStatements = 500;
+
+/** A query builder over the connection, with statements prepared once instead of at each use. */
 function asKysely(database: Database.Database): Kysely<Tables> {
-  return new Kysely<Tables>({ dialect: new SqliteDialect({ database }) });
+  const statements = new Map<string, Database.Statement>();
+  const prepare = (sql: string): Database.Statement => {
+    let statement = statements.get(sql);
+    if (!statement) {
+      statement = database.prepare(sql);
+      if (statements.size >= maxKeptStatements) statements.clear();
+      statements.set(sql, statement);
+    }
+    return statement;
+  };
+  return new Kysely<Tables>({
+    dialect: new SqliteDialect({ database: { prepare, close: () => database.close() } }),
+  });
 }
 
 function migrate(database: Database.Database): void {

@@ -11,7 +11,13 @@ export class FakeNetworkDriver implements NetworkDriver {
   readonly networks = new Map<VpcId, VpcNetwork>();
   private failuresLeft = 0;
 
-  constructor(options: { readonly tag?: string; readonly metadataPort?: number } = {}) {
+  private readonly checks: boolean;
+
+  /** `checks: false` leaves out the validation of each call, which at 100,000 ports is what costs. */
+  constructor(
+    options: { readonly tag?: string; readonly metadataPort?: number; readonly checks?: boolean } = {},
+  ) {
+    this.checks = options.checks ?? true;
     this.names = new NetworkNames(options.tag ?? 'fake');
     this.metadataEndpoint = { address: '127.0.0.1', port: options.metadataPort ?? 0 };
   }
@@ -22,9 +28,9 @@ export class FakeNetworkDriver implements NetworkDriver {
   }
 
   async applyVpc(network: VpcNetwork): Promise<void> {
-    checkVpcNetwork(network);
+    if (this.checks) checkVpcNetwork(network);
     this.failIfAsked();
-    this.networks.set(network.id, structuredClone(network));
+    this.networks.set(network.id, network);
   }
 
   async resyncVpc(network: VpcNetwork): Promise<readonly string[]> {
