@@ -110,7 +110,6 @@ describe.skipIf(missing !== undefined)(
     afterAll(async () => {
       await lab?.close();
       await driver?.removeAll();
-      await runProgram('ip', ['link', 'del', `${tag}world`]).catch(() => {});
     });
 
     describe('of two VPCs with equal ranges', () => {

@@ -116,6 +116,7 @@ export class TestHost {
 export class TestLab {
   private readonly hosts: TestHost[] = [];
   private readonly namespaces: string[] = [];
+  private readonly devices = new Set<string>();
 
   private constructor(
     private readonly names: NetworkNames,
@@ -155,6 +156,7 @@ export class TestLab {
   async plug(network: VpcNetwork, port: VpcPort, namespace: string, device: string): Promise<void> {
     const hostDevice = this.names.hostDevice(port.networkInterfaceId);
     const bridge = this.names.bridge(vSwitchOf(network, port).id);
+    this.devices.add(hostDevice);
     await runBatch('ip', undefined, [
       `link add ${hostDevice} type veth peer name ${device} address ${port.macAddress} netns ${namespace}`,
       `link set ${hostDevice} master ${bridge} up`,
@@ -166,6 +168,7 @@ export class TestLab {
   /** A host outside, behind the machine: knows the machine as the way to everything. */
   async addOutside(name: string, device: string, hostAddress: string, ownAddress: string): Promise<TestHost> {
     const namespace = await this.addNamespace(name);
+    this.devices.add(device);
     await runBatch('ip', undefined, [
       `link add ${device} type veth peer name eth0 netns ${namespace}`,
       `address add ${hostAddress}/30 dev ${device}`,
@@ -192,6 +195,8 @@ export class TestLab {
 
   async close(): Promise<void> {
     await Promise.all(this.hosts.map((host) => host.stop()));
+    // A namespace lives on while a connection that was cut in it waits for an answer; its devices shall not.
+    for (const device of this.devices) await runProgram('ip', ['link', 'del', device]).catch(() => {});
     for (const namespace of this.namespaces)
       await runProgram('ip', ['netns', 'del', namespace]).catch(() => {});
     await rm(this.directory, { recursive: true, force: true });
