@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EngineKind, LocalEngine } from '@openegs/cloud';
 import type { CloudConfig } from '@openegs/cloud/config';
@@ -32,7 +32,7 @@ export async function supplyEngine(
 ): Promise<EngineSupply> {
   if (kind === 'fake') return {};
   const { dataDirectory, progress } = context;
-  const { ensureBaseImage, startPrivateEngine } = await import('@openegs/setup');
+  const { ensureBaseImage, ensureEngine } = await import('@openegs/setup');
   const onStep = (report: StepReport): void => {
     if (report.state === 'started') progress.started(report.name);
     else progress.ended(report.name, report.state === 'failed');
@@ -43,8 +43,9 @@ export async function supplyEngine(
   const needsLocalEngine =
     config.hosts.length === 0 ||
     config.hosts.some(({ engine }) => engine.driver === 'lxd' && !engine.socket && !engine.url);
+  if (needsLocalEngine) await writeFile(engineMarkOf(dataDirectory), '');
   const engine = needsLocalEngine
-    ? await startPrivateEngine({ directory: engineDirectoryOf(dataDirectory), onStep })
+    ? await ensureEngine({ directory: engineDirectoryOf(dataDirectory), onStep })
     : undefined;
   const image = await ensureBaseImage({ onStep });
   return {
@@ -53,6 +54,21 @@ export async function supplyEngine(
   };
 }
 
-export function engineDirectoryOf(dataDirectory: string): string {
+function engineDirectoryOf(dataDirectory: string): string {
   return join(dataDirectory, 'engine');
+}
+
+/** Says that this cloud has used the machine's engine and networks, so that a purge looks there. */
+function engineMarkOf(dataDirectory: string): string {
+  return join(dataDirectory, 'uses-engine');
+}
+
+/** Removes the instances and networks of a stopped cloud, and its engine where that is its own. */
+export async function removeLocalEngine(context: Context, config: CloudConfig): Promise<void> {
+  const { dataDirectory, progress } = context;
+  if (!existsSync(engineMarkOf(dataDirectory))) return;
+  const { purgeEngine } = await import('@openegs/setup');
+  await progress.run('Remove instances and engine', () => purgeEngine(engineDirectoryOf(dataDirectory)));
+  const { removeNetworks } = await import('@openegs/cloud');
+  await progress.run('Remove networks', () => removeNetworks(dataDirectory, config));
 }

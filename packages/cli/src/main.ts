@@ -3,12 +3,12 @@ import { CommanderError } from 'commander';
 import { CommandError, describeError, exitCodes } from './errors.js';
 import { createProgram } from './program.js';
 
-/** Runs the command line and gives its exit code. */
-async function main(): Promise<number> {
+/** Runs the command line and gives its exit code; a command that succeeds may have set another. */
+async function main(): Promise<number | string> {
   const program = createProgram();
   try {
     await program.parseAsync(process.argv);
-    return exitCodes.ok;
+    return process.exitCode ?? exitCodes.ok;
   } catch (error) {
     if (error instanceof CommanderError) {
       // Help and version end this way too; what was wrong has been printed already.
