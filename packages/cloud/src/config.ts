@@ -24,6 +24,7 @@ const quotas = z.strictObject({
   instances: z.int().positive().default(1_000_000),
   vcpus: z.int().positive().default(10_000_000),
   keyPairs: z.int().positive().default(500),
+  commands: z.int().positive().default(500),
 });
 
 /**

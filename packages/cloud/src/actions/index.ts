@@ -1,5 +1,11 @@
 import type { Action } from './action.js';
 import { describeAvailableResource } from './ecs/availableResource.js';
+import { describeCloudAssistantStatus } from './ecs/commands/assistantStatus.js';
+import { createCommand, deleteCommand, describeCommands, modifyCommand } from './ecs/commands/commands.js';
+import { describeInvocationResults, describeInvocations } from './ecs/commands/describe.js';
+import { invokeCommand, runCommand } from './ecs/commands/run.js';
+import { describeSendFileResults, sendFile } from './ecs/commands/sendFile.js';
+import { stopInvocation } from './ecs/commands/stop.js';
 import { describeImageFromFamily, describeImages } from './ecs/images.js';
 import {
   describeInstanceAttribute,
@@ -28,6 +34,8 @@ import { describeInstanceTypeFamilies, describeInstanceTypes } from './ecs/insta
 import { attachKeyPair, detachKeyPair } from './ecs/keyPairBinding.js';
 import { createKeyPair, deleteKeyPairs, describeKeyPairs, importKeyPair } from './ecs/keyPairs.js';
 import { describeRegions, describeZones } from './ecs/regions.js';
+import { describeTags, listTagResources } from './ecs/tagQueries.js';
+import { addTags, removeTags, tagResources, untagResources } from './ecs/tags.js';
 import { getCallerIdentity } from './sts/callerIdentity.js';
 
 /** Every action that is mounted, by product. `api-actions` in the tests compares it with what clients call. */
@@ -73,4 +81,26 @@ export const actions: readonly Action[] = [
   deleteKeyPairs,
   attachKeyPair,
   detachKeyPair,
+
+  // ECS: tags
+  tagResources,
+  untagResources,
+  listTagResources,
+  addTags,
+  removeTags,
+  describeTags,
+
+  // ECS: Cloud Assistant
+  runCommand,
+  invokeCommand,
+  stopInvocation,
+  describeInvocations,
+  describeInvocationResults,
+  describeCloudAssistantStatus,
+  createCommand,
+  describeCommands,
+  modifyCommand,
+  deleteCommand,
+  sendFile,
+  describeSendFileResults,
 ];

@@ -8,7 +8,7 @@ export interface BuiltInParameters {
   readonly CommandId: string;
 }
 
-export const builtInParameterNames: readonly string[] = [
+const builtInNames: readonly (keyof BuiltInParameters)[] = [
   'RegionId',
   'AccountId',
   'InstanceId',
@@ -16,6 +16,11 @@ export const builtInParameterNames: readonly string[] = [
   'InvokeId',
   'CommandId',
 ];
+
+/** Whether `{{ACS::name}}` stands for something. */
+export function isBuiltIn(name: string): boolean {
+  return builtInNames.some((known) => known === name);
+}
 
 const placeholder = /\{\{([^{}]*)\}\}/g;
 const builtInPrefix = /^acs\s*::\s*/i;
@@ -38,14 +43,19 @@ export function findParameterNames(content: string): string[] {
   return [...names.values()];
 }
 
+/** The names that are the user's own. */
+export function findOwnParameterNames(content: string): string[] {
+  return findParameterNames(content).filter((name) => readBuiltInName(name) === undefined);
+}
+
 /** Fills in all names in double braces. Own parameters that are not given become empty. */
 export function fillParameters(
   content: string,
   values: Readonly<Record<string, string>>,
-  builtIn: BuiltInParameters,
+  builtIn: Partial<BuiltInParameters>,
 ): string {
   const own = new Map(Object.entries(values).map(([name, value]) => [name.toLowerCase(), value]));
-  const known = new Map<string, string>(Object.entries(builtIn));
+  const known = new Map(Object.entries(builtIn));
   return content.replace(placeholder, (_whole, text: string) => {
     const name = text.trim();
     const builtInName = readBuiltInName(name);

@@ -122,6 +122,7 @@ export const errorCatalogue = {
   'InvalidTagFilter.Malformed': [403, 'The tag filter is not valid: {reason}'],
   'InvalidTags.MalFormed': [400, 'Tag and TagFilter exclude each other.'],
   'Invalid.NextToken': [403, 'The token is not one that this action gave.'],
+  'Invalid.TagCategory': [400, 'There is no tag category "{category}".'],
   'Param.Conflict': [403, 'All and TagKey exclude each other.'],
 
   // Key pairs.

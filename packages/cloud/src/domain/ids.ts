@@ -36,6 +36,7 @@ const prefixes = {
   prefixList: 'pl-',
   command: 'c-',
   invocation: 't-',
+  fileInvocation: 'f-',
 } as const;
 
 export type ResourceKind = keyof typeof prefixes;
@@ -84,6 +85,7 @@ interface IdOf {
   prefixList: PrefixListId;
   command: CommandId;
   invocation: InvocationId;
+  fileInvocation: InvocationId;
 }
 
 const alphabet = '0123456789abcdefghijklmnopqrstuvwxyz';

@@ -11,23 +11,32 @@ export interface FileDelivery {
   readonly overwrite: boolean;
 }
 
+/** Takes up what SendFile stored. */
+export function parseFileDelivery(json: string | null): FileDelivery {
+  if (json === null) throw new Error('an invocation that brings a file lacks what is to be done with it');
+  return JSON.parse(json) as FileDelivery;
+}
+
 /**
  * State of an invocation on one instance, in the API's words: `Invalid` the instance lacks something that it
  * names, `Aborted` it could not be sent, `Error` it broke off, `Failed` it ended with another exit code than
  * 0, `Cancelled` stopped before it began, `Terminated` stopped while it ran.
  */
-export type RunStatus =
-  | 'Pending'
-  | 'Running'
-  | 'Stopping'
-  | 'Success'
-  | 'Failed'
-  | 'Timeout'
-  | 'Error'
-  | 'Invalid'
-  | 'Aborted'
-  | 'Cancelled'
-  | 'Terminated';
+export const runStatuses = [
+  'Pending',
+  'Running',
+  'Stopping',
+  'Success',
+  'Failed',
+  'Timeout',
+  'Error',
+  'Invalid',
+  'Aborted',
+  'Cancelled',
+  'Terminated',
+] as const;
+
+export type RunStatus = (typeof runStatuses)[number];
 
 /** States that a run leaves again. The index `invocationRunsOpen` names the same. */
 export const openRunStatuses = ['Pending', 'Running', 'Stopping'] as const satisfies readonly RunStatus[];
@@ -78,6 +87,11 @@ export function toLegacyStatus(status: RunStatus): Exclude<LegacyStatus, 'Partia
     case 'Terminated':
       return 'Stopped';
   }
+}
+
+/** The states that are this one on the older scale. */
+export function runStatusesOf(legacy: LegacyStatus): RunStatus[] {
+  return runStatuses.filter((status) => toLegacyStatus(status) === legacy);
 }
 
 /** Sums up the states of single instances on the older scale. */

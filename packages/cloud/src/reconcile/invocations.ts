@@ -1,12 +1,13 @@
 import type { Logger } from 'pino';
 import type { CloudParts } from '../cloud.js';
 import { fillParameters } from '../domain/commandParameters.js';
+import type { FaultPoints } from '../domain/faults.js';
 import type { HostId, InvocationId } from '../domain/ids.js';
 import {
   endedBy,
   endedWith,
-  type FileDelivery,
   openRunStatuses,
+  parseFileDelivery,
   type RunEnd,
   type RunErrorCode,
   type RunStatus,
@@ -16,7 +17,6 @@ import { deleteOldInvocations } from '../store/invocations.js';
 import type { Reader, Transaction } from '../store/store.js';
 import type { Instance, Invocation, InvocationRun } from '../store/tables.js';
 import { toSecondsTime } from '../store/times.js';
-import type { FaultPoints } from './faults.js';
 import {
   createCommandProgram,
   createFileProgram,
@@ -318,9 +318,8 @@ async function writeEnd(
 function createProgram(invocation: Invocation, instance: Instance): GuestProgram {
   const content = Buffer.from(invocation.content, 'base64');
   if (invocation.kind === 'file') {
-    const file = JSON.parse(invocation.file ?? '{}') as FileDelivery;
     const path = { directory: invocation.workingDirectory ?? '/', name: invocation.name };
-    return createFileProgram(invocation.id, content, path, file);
+    return createFileProgram(invocation.id, content, path, parseFileDelivery(invocation.file));
   }
   const script = invocation.hasParameters
     ? fillParameters(content.toString(), JSON.parse(invocation.parameters) as Record<string, string>, {

@@ -76,14 +76,19 @@ function readToken(token: string | undefined): number | undefined {
   return after;
 }
 
-/** Puts a page on a query over a table with a `sequence`, oldest first: `query.$call(onPage(page))`. */
+/** Puts a page on a query over a table with a `sequence`: `query.$call(onPage(page))`. */
 export function onPage<DB, TB extends keyof DB, Row>(
   page: Page,
+  order: 'oldest first' | 'newest first' = 'oldest first',
 ): (query: SelectQueryBuilder<DB, TB, Row>) => SelectQueryBuilder<DB, TB, Row> {
+  const isDescending = order === 'newest first';
   return (query) => {
-    const ordered = query.orderBy(sql`sequence`).limit(page.limit);
+    const ordered = query.orderBy(sql`sequence`, isDescending ? 'desc' : 'asc').limit(page.limit);
     if (page.style === 'number') return ordered.offset(page.offset);
-    return page.after === undefined ? ordered : ordered.where(sql<SqlBool>`sequence > ${page.after}`);
+    if (page.after === undefined) return ordered;
+    return ordered.where(
+      isDescending ? sql<SqlBool>`sequence < ${page.after}` : sql<SqlBool>`sequence > ${page.after}`,
+    );
   };
 }
 

@@ -216,11 +216,7 @@ export class FakeComputeDriver implements ComputeDriver {
 
   writeFile(name: string, path: string, content: Uint8Array, attributes: FileAttributes): Promise<void> {
     return this.#call('writeFile', () => {
-      const instance = this.#get(name);
-      const { mode, userId, groupId } = attributes;
-      const file = { content: Uint8Array.from(content), mode, userId, groupId };
-      this.#file.saveFile(name, posix.normalize(path), file);
-      instance.files.set(posix.normalize(path), file);
+      this.#writeFile(this.#get(name), path, { content: Uint8Array.from(content), ...attributes });
     });
   }
 
@@ -279,6 +275,11 @@ export class FakeComputeDriver implements ComputeDriver {
     return instance;
   }
 
+  #writeFile(instance: FakeInstance, path: string, file: FakeFile): void {
+    this.#file.saveFile(instance.spec.name, posix.normalize(path), file);
+    instance.files.set(posix.normalize(path), file);
+  }
+
   #insert(spec: InstanceSpec, running: boolean): void {
     this.#instances.set(spec.name, {
       spec,
@@ -326,6 +327,9 @@ export class FakeComputeDriver implements ComputeDriver {
         request.onOutput?.(stream, typeof data === 'string' ? encoder.encode(data) : data);
       },
       readFile: (path) => instance.files.get(path)?.content,
+      writeFile: (path, content, mode) =>
+        this.#writeFile(instance, path, { content, mode, userId: 0, groupId: 0 }),
+      hasProgram: (program) => program in this.#programs,
       run: () => Promise.resolve(127),
     };
     const run = async (from: FakeProcess, command: readonly string[]): Promise<number> => {

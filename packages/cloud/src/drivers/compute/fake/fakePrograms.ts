@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fakeAssistantPrograms } from './fakeAssistant.js';
 
 /** What a program sees while it runs in a fake instance. */
 export interface FakeProcess {
@@ -12,6 +13,9 @@ export interface FakeProcess {
   readonly signal: AbortSignal;
   write(stream: 'stdout' | 'stderr', text: string | Uint8Array): void;
   readFile(path: string): Uint8Array | undefined;
+  writeFile(path: string, content: Uint8Array, mode: number): void;
+  /** Whether there is a program of this name. */
+  hasProgram(name: string): boolean;
   /** Runs another program in this one's place in the world and gives its exit code. */
   run(command: readonly string[], changes?: Partial<FakeProcess>): Promise<number>;
 }
@@ -79,15 +83,19 @@ export const fakePrograms: Readonly<Record<string, FakeProgram>> = {
   },
   sh: runShell,
   bash: runShell,
+  ...fakeAssistantPrograms,
 };
 
 /**
  * `sh -c TEXT`, `sh FILE` and a script on stdin, for text made of simple commands joined by newline,
  * `;`, `&&` and `||`, with quotes, `$NAME`, `$?`, `>&2`, `cd`, `exit` and comments. No pipes, no files
- * written, no control words: those answer 2, as a shell does for a syntax error.
+ * written, no control words: those answer 2, as a shell does for a syntax error. For scripts that need
+ * more, `sh -c TEXT NAME …` runs the program NAME, where there is one, instead of the text.
  */
 async function runShell(process: FakeProcess): Promise<number> {
   const operands = process.arguments.filter((argument) => !/^-[^c]*$/.test(argument));
+  const [option, , name = ''] = process.arguments;
+  if (option === '-c' && process.hasProgram(name)) return process.run(process.arguments.slice(2));
   let text: string;
   if (operands[0]?.startsWith('-') === true) text = operands[1] ?? '';
   else if (operands[0] === undefined) text = new TextDecoder().decode(process.stdin);
