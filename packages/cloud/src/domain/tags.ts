@@ -1,18 +1,29 @@
 import type { Fail } from './errors.js';
 
-/** Kinds of resources that carry tags, spelt as the API's ResourceType. */
-export type TagResourceType =
-  | 'instance'
-  | 'disk'
-  | 'snapshot'
-  | 'image'
-  | 'keypair'
-  | 'securitygroup'
-  | 'eni'
-  | 'vpc'
-  | 'vswitch'
-  | 'command'
-  | 'invocation';
+/** Kinds of resources that carry tags under ECS, spelt as its ResourceType. */
+export const ecsTagResourceTypes = [
+  'instance',
+  'disk',
+  'keypair',
+  'securitygroup',
+  'eni',
+  'command',
+  'invocation',
+  'image',
+  'snapshot',
+  'volume',
+  'ddh',
+  'ddhcluster',
+  'launchtemplate',
+  'reservedinstance',
+  'snapshotpolicy',
+  'elasticityassurance',
+  'capacityreservation',
+  'activation',
+  'managedinstance',
+] as const;
+
+export type TagResourceType = (typeof ecsTagResourceTypes)[number] | 'vpc' | 'vswitch';
 
 /** A label on a resource. The value may be empty. */
 export interface Tag {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { TagResourceType } from '../domain/tags.js';
 import type { Reader } from './store.js';
 import type { TaggedResource } from './tags.js';
@@ -8,44 +9,40 @@ export interface TaggableResource {
   readonly id: string;
 }
 
-/**
- * Those of the account's resources that the ids name, all of them without ids. Key pairs go by their names,
- * as Terraform and the console tag them, and by their ids.
- */
+interface Source {
+  readonly table: string;
+  /** Column of the name that clients use; the id does as well. */
+  readonly name: 'id' | 'name';
+  readonly mayBeDeleted?: true;
+}
+
+/** Where the resources are that carry tags under ECS. No entry: this cloud has none of the kind. */
+const sources: Partial<Record<TagResourceType, Source>> = {
+  instance: { table: 'instances', name: 'id', mayBeDeleted: true },
+  disk: { table: 'disks', name: 'id' },
+  // Terraform and the console tag key pairs by their names.
+  keypair: { table: 'keyPairs', name: 'name' },
+  securitygroup: { table: 'securityGroups', name: 'id' },
+  eni: { table: 'networkInterfaces', name: 'id' },
+  command: { table: 'commands', name: 'id' },
+  invocation: { table: 'invocations', name: 'id' },
+};
+
+/** Those of the account's resources of a kind that the ids name. */
 export async function findTaggable(
   db: Reader,
   { resourceType, accountId, regionId }: Omit<TaggedResource, 'resourceId'>,
   ids: readonly string[],
 ): Promise<TaggableResource[]> {
-  switch (resourceType) {
-    case 'keypair': {
-      const rows = await db
-        .selectFrom('keyPairs')
-        .select(['id', 'name'])
-        .where('accountId', '=', accountId)
-        .where('regionId', '=', regionId)
-        .where((eb) => eb.or([eb('name', 'in', ids), eb(eb.cast<string>('id', 'text'), 'in', ids)]))
-        .execute();
-      return rows.map((row) => ({ storedId: row.id, id: row.name }));
-    }
-    case 'instance':
-    case 'disk':
-    case 'securitygroup':
-    case 'eni':
-    case 'vpc':
-    case 'vswitch': {
-      const table = tableOf[resourceType];
-      const rows = await db
-        .selectFrom(table)
-        .select((eb) => eb.cast<string>('id', 'text').as('id'))
-        .where('accountId', '=', accountId)
-        .where('regionId', '=', regionId)
-        .where((eb) => eb(eb.cast<string>('id', 'text'), 'in', ids))
-        .execute();
-      return rows.map((row) => ({ storedId: row.id, id: row.id }));
-    }
-    case 'snapshot':
-    case 'image':
-      return [];
-  }
+  const source = sources[resourceType];
+  if (source === undefined || ids.length === 0) return [];
+  const name = sql.ref(source.name);
+  const wished = sql.join(ids);
+  const { rows } = await sql<TaggableResource>`
+    SELECT id AS "storedId", ${name} AS "id" FROM ${sql.table(source.table)}
+    WHERE "accountId" = ${accountId} AND "regionId" = ${regionId}
+      AND (id IN (${wished}) OR ${name} IN (${wished}))
+      ${source.mayBeDeleted ? sql`AND status <> 'Deleted'` : sql``}
+  `.execute(db);
+  return rows;
 }
