@@ -11,7 +11,7 @@ import { HostRegistry } from './operator/hostRegistry.js';
 import { InstanceTunnels } from './operator/instanceTunnels.js';
 import { HostJoiner } from './operator/joinHost.js';
 import { startOperatorServer } from './operator/operatorServer.js';
-import type { FaultPoints } from './reconcile/faults.js';
+import type { FaultPoints } from './domain/faults.js';
 import { Cloud } from './server.js';
 import { lockDataDirectory } from './store/dataLock.js';
 import { getCloudId, Store } from './store/store.js';

@@ -7,6 +7,6 @@ export {
 export { type CloudConfig, ConfigError, type HostConfig, parseConfig, readConfig } from './config.js';
 export { createLog } from './log.js';
 export type { EngineKind, LocalEngine } from './operator/hostPlan.js';
-export { faultPointNames, killAt } from './reconcile/faults.js';
+export { faultPointNames, killAt } from './domain/faults.js';
 export { Cloud, type CloudOptions } from './server.js';
 export { DataInUseError } from './store/dataLock.js';

@@ -10,7 +10,7 @@ import type { HostId } from './domain/ids.js';
 import type { ComputeDriver } from './drivers/compute/driver.js';
 import type { NetworkDriver } from './drivers/network/driver.js';
 import { ClusterModel } from './placement/index.js';
-import { type FaultPoints, noFaults } from './reconcile/faults.js';
+import { type FaultPoints, noFaults } from './domain/faults.js';
 import { Reconciler } from './reconcile/reconciler.js';
 import { type Credentials, getOrCreateRootKey } from './store/accounts.js';
 import { listAllocations, listHosts } from './store/hosts.js';
@@ -59,16 +59,17 @@ export class Cloud {
       store,
       placement: ClusterModel.rebuild(await listHosts(store.reader), await listAllocations(store.reader)),
     };
+    const faults = options.faults ?? noFaults;
     const reconciler = new Reconciler({
       parts,
       computeDrivers: options.computeDrivers,
       network: options.network,
       log,
-      faults: options.faults ?? noFaults,
+      faults,
     });
     const metrics = new WireMetrics();
     const listener = createListener({
-      frontDoor: new FrontDoor({ cloud: parts, actions, log, metrics }),
+      frontDoor: new FrontDoor({ cloud: parts, actions, log, metrics, faults }),
       metrics,
     });
     await reconciler.start();

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { CloudParts } from '../cloud.js';
+import type { FaultPoints } from '../domain/faults.js';
 import type { HostId, InstanceId } from '../domain/ids.js';
 import { assertTransition, type InstanceStatus } from '../domain/instance.js';
 import { type ComputeDriver, ComputeError, type ObservedInstance } from '../drivers/compute/driver.js';
@@ -8,7 +9,6 @@ import { releaseAll, releaseCompute } from '../store/ledger.js';
 import type { Transaction } from '../store/store.js';
 import type { Instance, InstanceChange } from '../store/tables.js';
 import { toMinuteTime } from '../store/times.js';
-import type { FaultPoints } from './faults.js';
 import { readInstanceSpec } from './instanceSpec.js';
 import type { VpcNetworks } from './vpcNetworks.js';
 

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import type { CloudParts } from '../cloud.js';
+import type { FaultPoints } from '../domain/faults.js';
 import type { HostId, InstanceId, VpcId } from '../domain/ids.js';
 import type { ComputeDriver } from '../drivers/compute/driver.js';
 import type { NetworkDriver } from '../drivers/network/driver.js';
 import type { Wake } from '../store/store.js';
 import { releaseDueInstances } from './autoRelease.js';
-import type { FaultPoints } from './faults.js';
 import { InstanceLoop } from './instances.js';
 import { InvocationLoop } from './invocations.js';
 import { VpcNetworks } from './vpcNetworks.js';

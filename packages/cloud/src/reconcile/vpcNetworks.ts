@@ -10,8 +10,10 @@ import { readSecurityPolicy } from '../store/securityPolicy.js';
 const reservedFabricAddresses = 16;
 
 interface VpcState {
-  /** All but the ports; read again when anything of the VPC itself changed. */
+  /** All but the ports. */
   frame: Omit<VpcNetwork, 'ports'> | undefined;
+  /** Something of the VPC itself changed: the frame is to be read again. */
+  isFrameStale: boolean;
   ports: Map<NetworkInterfaceId, VpcPort> | undefined;
   readonly changedPorts: Set<NetworkInterfaceId>;
   /** The attempt that runs now, and the one that starts when it ends. */
@@ -34,7 +36,7 @@ export class VpcNetworks {
 
   /** The VPC itself changed: its vSwitches, groups, rules, or whether it exists. */
   noteVpc(id: VpcId): void {
-    this.stateOf(id).frame = undefined;
+    this.stateOf(id).isFrameStale = true;
   }
 
   /** A network interface of the VPC changed or is gone. */
@@ -86,6 +88,7 @@ export class VpcNetworks {
     if (!state) {
       state = {
         frame: undefined,
+        isFrameStale: true,
         ports: undefined,
         changedPorts: new Set(),
         running: undefined,
@@ -107,16 +110,19 @@ export class VpcNetworks {
       }
     } catch (error) {
       // What was read may not have reached the host: read all of it again.
-      state.frame = undefined;
+      state.isFrameStale = true;
       state.ports = undefined;
       throw error;
     }
   }
 
   private async read(id: VpcId, state: VpcState): Promise<VpcNetwork | undefined> {
-    const frame = state.frame ?? (await this.readFrame(id));
+    if (state.isFrameStale) {
+      state.isFrameStale = false;
+      state.frame = await this.readFrame(id, state.frame);
+    }
+    const { frame } = state;
     if (!frame) return undefined;
-    state.frame = frame;
     const changed = [...state.changedPorts];
     state.changedPorts.clear();
     if (!state.ports) {
@@ -131,7 +137,10 @@ export class VpcNetworks {
     return { ...frame, ports: [...state.ports.values()] };
   }
 
-  private async readFrame(id: VpcId): Promise<Omit<VpcNetwork, 'ports'> | undefined> {
+  private async readFrame(
+    id: VpcId,
+    known: VpcState['frame'],
+  ): Promise<Omit<VpcNetwork, 'ports'> | undefined> {
     const { reader } = this.parts.store;
     const vpc = await reader
       .selectFrom('vpcs')
@@ -156,7 +165,7 @@ export class VpcNetworks {
         cidr: vSwitch.cidrBlock,
         gateway: gatewayAddress(vSwitch.cidrBlock),
       })),
-      security: await readSecurityPolicy(reader, id),
+      security: await readSecurityPolicy(reader, id, known?.security),
       routeTables: [],
       eips: [],
       natGateways: [],

@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { groupBy } from '../domain/collections.js';
 import type { PrefixListId, VpcId } from '../domain/ids.js';
 import type {
   PortRange,
+  SecurityGroup,
   SecurityPeer,
   SecurityPolicy,
   SecurityProtocol,
@@ -10,8 +12,15 @@ import type {
 import type { Reader } from './store.js';
 import type { SecurityGroupRule } from './tables.js';
 
-/** The security groups of a VPC with their rules, as the compiler of packet filters wants them. */
-export async function readSecurityPolicy(db: Reader, vpcId: VpcId): Promise<SecurityPolicy> {
+/**
+ * The security groups of a VPC with their rules, as the compiler of packet filters wants them. Groups that
+ * are as in `known` stay the same objects: the compiler keeps the work it did for them.
+ */
+export async function readSecurityPolicy(
+  db: Reader,
+  vpcId: VpcId,
+  known: SecurityPolicy | undefined,
+): Promise<SecurityPolicy> {
   const groups = await db.selectFrom('securityGroups').selectAll().where('vpcId', '=', vpcId).execute();
   const rules = await db
     .selectFrom('securityGroupRules as rule')
@@ -21,13 +30,18 @@ export async function readSecurityPolicy(db: Reader, vpcId: VpcId): Promise<Secu
     .orderBy('rule.sequence')
     .execute();
   const rulesOf = groupBy(rules, (rule) => rule.securityGroupId);
+  const knownGroups = new Map(known?.groups.map((group) => [group.id, group]));
   return {
-    groups: groups.map((group) => ({
-      id: group.id,
-      type: group.type === 'enterprise' ? 'enterprise' : 'basic',
-      innerAccessPolicy: group.innerAccessPolicy === 'Accept' ? 'accept' : 'drop',
-      rules: (rulesOf.get(group.id) ?? []).map(toSecurityRule),
-    })),
+    groups: groups.map((row): SecurityGroup => {
+      const group: SecurityGroup = {
+        id: row.id,
+        type: row.type === 'enterprise' ? 'enterprise' : 'basic',
+        innerAccessPolicy: row.innerAccessPolicy === 'Accept' ? 'accept' : 'drop',
+        rules: (rulesOf.get(row.id) ?? []).map(toSecurityRule),
+      };
+      const same = knownGroups.get(row.id);
+      return same && isDeepStrictEqual(same, group) ? same : group;
+    }),
     prefixLists: [],
   };
 }

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Action, Caller } from '../actions/action.js';
 import type { CloudParts } from '../cloud.js';
 import { ApiError, fail } from '../domain/errors.js';
+import type { FaultPoints } from '../domain/faults.js';
 import type { RegionId, RequestId } from '../domain/ids.js';
 import { onceForToken } from './clientToken.js';
 import type { WireMetrics } from './metrics.js';
@@ -29,6 +30,7 @@ export interface FrontDoorOptions {
   readonly metrics: WireMetrics;
   readonly limits?: RequestLimits;
   readonly now?: () => number;
+  readonly faults?: FaultPoints;
 }
 
 const productOfVersion = new Map(

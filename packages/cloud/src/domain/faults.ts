@@ -1,8 +1,9 @@
 /**
- * The boundaries between the steps of the loops at which the process may die. A test kills a real child
+ * The boundaries between the steps of requests and loops at which the process may die. A test kills a real child
  * process at each of them, and then looks for losses and leaks.
  */
 export const faultPointNames = [
+  'request.committed',
   'instance.networkApplied',
   'instance.createdOnHost',
   'instance.createdInStore',
@@ -22,7 +23,7 @@ export const faultPointNames = [
 export type FaultPointName = (typeof faultPointNames)[number];
 
 export interface FaultPoints {
-  /** Called by the loops when they pass the boundary. */
+  /** Called when the boundary is passed. */
   reach(name: FaultPointName): void;
 }
 
