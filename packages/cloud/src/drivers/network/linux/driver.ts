@@ -165,6 +165,10 @@ export class LinuxNetworkDriver implements NetworkDriver {
 
   async removeAll(): Promise<void> {
     for (const id of await this.listVpcs()) await this.removeVpc(id);
+    // The kernel gives the host the interfaces of a container that was killed together with its engine.
+    for (const { name } of await readHostDevices(this.names.tag)) {
+      await runProgram('ip', ['link', 'del', name]).catch(() => {});
+    }
     const { ports, guard } = renderHostTables(this.settings);
     for (const { family, name } of [ports, guard]) {
       // Added first, so that the removal succeeds in any case.
