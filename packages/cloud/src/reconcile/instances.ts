@@ -100,14 +100,13 @@ export class InstanceLoop {
       appliedGeneration: instance.generation,
     });
     faults.reach('instance.createdInStore');
-    if (current?.status === 'Starting') await this.start(current);
+    if (current?.status === 'Starting') await this.switchOn(current);
   }
 
   private async start(instance: Instance): Promise<void> {
     const { faults, networks } = this.options;
     const driver = this.driverOf(instance);
-    const isReboot = instance.rebootsWanted !== instance.rebootsDone;
-    if (isReboot) {
+    if (instance.rebootsWanted !== instance.rebootsDone) {
       await driver.stopInstance(instance.id, instance.forceStop ? {} : { graceTimeoutMs });
       faults.reach('instance.stoppedOnHost');
     }
@@ -115,8 +114,15 @@ export class InstanceLoop {
     if (instance.generation !== instance.appliedGeneration) {
       await driver.updateInstance(await this.readSpec(instance));
     }
-    await driver.startInstance(instance.id);
+    await this.switchOn(instance);
+  }
+
+  /** Starts an instance whose configuration and network are as they shall be. */
+  private async switchOn(instance: Instance): Promise<void> {
+    const { faults } = this.options;
+    await this.driverOf(instance).startInstance(instance.id);
     faults.reach('instance.startedOnHost');
+    const isReboot = instance.rebootsWanted !== instance.rebootsDone;
     await this.change(instance, 'Running', isReboot ? 'Rebooted' : 'Started', {
       startTime: toMinuteTime(new Date().toISOString()),
       rebootsDone: instance.rebootsWanted,

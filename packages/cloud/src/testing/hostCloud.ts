@@ -62,6 +62,12 @@ export class HostCloud {
     return this.opened.compute;
   }
 
+  /** What the names of all of the cloud's devices on the host begin with. */
+  get tag(): string {
+    if (!this.opened) throw new Error('the cloud was never started');
+    return this.opened.names.tag;
+  }
+
   /** The network namespace of a VPC, from which its instances can be reached. */
   namespaceOf(vpcId: string): string {
     if (!this.opened) throw new Error('the cloud was never started');

@@ -1,36 +1,30 @@
 import { randomUUID } from 'node:crypto';
+import { diskCategories } from '../../../catalog/disks.js';
 import type { PublicImage } from '../../../catalog/images.js';
-import type { InstanceType } from '../../../catalog/instanceTypes.js';
+import { type InstanceType, placementRequestOf } from '../../../catalog/instanceTypes.js';
 import type { ErrorCode } from '../../../domain/errors.js';
-import {
-  createId,
-  type InstanceId,
-  type SecurityGroupId,
-  type VSwitchId,
-  type ZoneId,
-} from '../../../domain/ids.js';
+import { createId, type HostId, type InstanceId } from '../../../domain/ids.js';
 import { checkHostName, isWellFormedName, numberedNames } from '../../../domain/instance.js';
 import { checkTags, type TagInput } from '../../../domain/tags.js';
-import { ensureDefaultNetwork } from '../../../store/accounts.js';
-import { createMacAddress, takeFabricIndex, takePrivateAddress } from '../../../store/addresses.js';
 import { totalInstances } from '../../../store/instances.js';
-import { amountsOf, placeInstance } from '../../../store/ledger.js';
-import type { VSwitch } from '../../../store/tables.js';
+import { placeInstance } from '../../../store/ledger.js';
 import { putTags } from '../../../store/tags.js';
 import { toMinuteTime, toSecondsTime } from '../../../store/times.js';
 import type { ChangeContext } from '../../action.js';
 import { checkAutoReleaseTime, checkMetadataOptions, checkUserData } from './attributes.js';
+import {
+  createPrimaryInterface,
+  type LaunchNetwork,
+  type LaunchNetworkInput,
+  launchNetworkErrors,
+  readLaunchNetworks,
+} from './launchNetwork.js';
 
 /** What RunInstances and CreateInstance have in common. */
-export interface LaunchInput {
+export interface LaunchInput extends LaunchNetworkInput {
   readonly imageId?: string | undefined;
   readonly imageFamily?: string | undefined;
   readonly instanceType?: string | undefined;
-  readonly zoneId?: string | undefined;
-  readonly vSwitchId?: string | undefined;
-  readonly privateIpAddress?: string | undefined;
-  readonly securityGroupId?: string | undefined;
-  readonly securityGroupIds?: readonly string[] | undefined;
   readonly instanceName?: string | undefined;
   readonly description?: string | undefined;
   readonly hostName?: string | undefined;
@@ -71,6 +65,7 @@ export interface LaunchPlan {
 }
 
 export const launchErrors = [
+  ...launchNetworkErrors,
   'Duplicate.TagKey',
   'InvalidAutoReleaseTime.Malformed',
   'InvalidDescription.Malformed',
@@ -86,41 +81,21 @@ export const launchErrors = [
   'InvalidInternetChargeType.ValueNotSupported',
   'InvalidKeyPairName.NotFound',
   'InvalidPassword.Malformed',
-  'InvalidPrivateIpAddress',
-  'InvalidSecurityGroup.VpcMismatch',
-  'InvalidSecurityGroupId.NotFound',
-  'InvalidSecurityGroupId.SingleIdAndMultiIdConflict',
   'InvalidSystemDiskCategory.ValueNotSupported',
   'InvalidSystemDiskSize.ValueNotSupported',
   'InvalidTagKey.Malformed',
   'InvalidTagValue.Malformed',
   'InvalidUserData.Base64FormatInvalid',
   'InvalidUserData.SizeExceeded',
-  'InvalidVSwitchId.NotFound',
-  'InvalidVpcZone.NotSupported',
-  'InvalidZoneId.NotFound',
   'OperationDenied.NoStock',
   'QuotaExceed.ElasticQuota',
   'QuotaExceed.Tags',
-  'QuotaExceeded.PrivateIpAddress',
   'UnexpectedImageFamily.ImageIdSupplied',
 ] as const satisfies readonly ErrorCode[];
 
 type LaunchContext = ChangeContext<(typeof launchErrors)[number], unknown>;
 
-/** The disk categories that a system disk may have, and those that local disks have. */
-const systemDiskCategories = [
-  'cloud',
-  'cloud_efficiency',
-  'cloud_ssd',
-  'cloud_essd',
-  'cloud_essd_entry',
-  'cloud_auto',
-];
-
-/** Sizes of a system disk in GiB (RunInstances, parameter SystemDisk.Size). */
-const smallestSystemDiskGiB = 1;
-const largestSystemDiskGiB = 2048;
+const defaultDiskCategory = 'cloud_essd';
 const defaultSystemDiskGiB = 40;
 
 /** Checks a launch, takes capacity and addresses for it, and writes down what shall be. */
@@ -132,11 +107,7 @@ export async function launchInstances(
   const { fail, tx, caller, regionId, cloud } = context;
   const type = readInstanceType(input, context);
   const image = readImage(input, context);
-  const diskGiB = readSystemDiskSize(input, image, context);
-  const category = input.systemDisk?.category ?? 'cloud_essd';
-  if (!systemDiskCategories.includes(category)) {
-    fail('InvalidSystemDiskCategory.ValueNotSupported', { category });
-  }
+  const { category, diskGiB } = readSystemDisk(input, image, context);
   checkNames(input, context);
   checkCharging(input, context);
   if (input.userData !== undefined) checkUserData(input.userData, fail);
@@ -146,7 +117,7 @@ export async function launchInstances(
   if (input.keyPairName !== undefined) await requireKeyPair(input.keyPairName, context);
   await checkQuota(plan.amount, type, context);
 
-  const candidates = await readVSwitches(input, context);
+  const candidates = await readLaunchNetworks(input, context);
   const region = cloud.catalog.getRegion(regionId);
   const names =
     input.instanceName && numberedNames(input.instanceName, plan.amount, input.uniqueSuffix ?? false);
@@ -263,13 +234,21 @@ function readImage(input: LaunchInput, { fail, cloud }: LaunchContext): PublicIm
   return ofFamily.at(-1) ?? fail('InvalidImageFamily.MissingAvailableImage', { family });
 }
 
-function readSystemDiskSize(input: LaunchInput, image: PublicImage, { fail }: LaunchContext): number {
-  const min = Math.max(smallestSystemDiskGiB, image.sizeGiB);
-  const size = Number(input.systemDisk?.size ?? Math.max(defaultSystemDiskGiB, image.sizeGiB));
-  if (!Number.isInteger(size) || size < min || size > largestSystemDiskGiB) {
-    fail('InvalidSystemDiskSize.ValueNotSupported', { min, max: largestSystemDiskGiB });
+function readSystemDisk(
+  { systemDisk }: LaunchInput,
+  image: PublicImage,
+  { fail }: LaunchContext,
+): { readonly category: string; readonly diskGiB: number } {
+  const category = systemDisk?.category ?? defaultDiskCategory;
+  const { systemGiB } =
+    diskCategories.find((known) => known.id === category) ??
+    fail('InvalidSystemDiskCategory.ValueNotSupported', { category });
+  const min = Math.max(systemGiB.min, image.sizeGiB);
+  const diskGiB = Number(systemDisk?.size ?? Math.max(defaultSystemDiskGiB, min));
+  if (!Number.isInteger(diskGiB) || diskGiB < min || diskGiB > systemGiB.max) {
+    fail('InvalidSystemDiskSize.ValueNotSupported', { min, max: systemGiB.max });
   }
-  return size;
+  return { category, diskGiB };
 }
 
 function checkNames(input: LaunchInput, { fail }: LaunchContext): void {
@@ -316,152 +295,21 @@ async function checkQuota(amount: number, type: InstanceType, context: LaunchCon
   }
 }
 
-interface Candidate {
-  readonly vSwitch: VSwitch;
-  readonly securityGroupIds: readonly SecurityGroupId[];
-}
-
-/** The vSwitches that will do, best first: the named one, or the default ones of the zones that will do. */
-async function readVSwitches(input: LaunchInput, context: LaunchContext): Promise<Candidate[]> {
-  const { tx, caller, regionId, cloud, fail } = context;
-  if (input.zoneId !== undefined && !cloud.catalog.hasZone(regionId, input.zoneId)) {
-    fail('InvalidZoneId.NotFound', { id: input.zoneId });
-  }
-  const own = tx.db
-    .selectFrom('vSwitches')
-    .selectAll()
-    .where('accountId', '=', caller.accountId)
-    .where('regionId', '=', regionId)
-    .where('status', '<>', 'Deleted');
-  let vSwitches: VSwitch[];
-  if (input.vSwitchId !== undefined) {
-    vSwitches = await own.where('id', '=', input.vSwitchId as VSwitchId).execute();
-    const [vSwitch] = vSwitches;
-    if (!vSwitch) return fail('InvalidVSwitchId.NotFound', { id: input.vSwitchId });
-    if (input.zoneId !== undefined && vSwitch.zoneId !== input.zoneId) {
-      fail('InvalidVpcZone.NotSupported', { id: vSwitch.id, zone: input.zoneId });
-    }
-  } else {
-    const region = cloud.catalog.getRegion(regionId);
-    const groups = await readSecurityGroups(input, context);
-    const vpcId =
-      groups[0]?.vpcId ?? (await ensureDefaultNetwork(tx, caller.accountId, region, cloud.config));
-    vSwitches = await own
-      .where('vpcId', '=', vpcId)
-      .$if(input.zoneId !== undefined, (query) => query.where('zoneId', '=', input.zoneId as ZoneId))
-      .orderBy('isDefault', 'desc')
-      .orderBy('sequence')
-      .execute();
-    if (vSwitches.length === 0) return fail('MissingParameter', { parameter: 'VSwitchId' });
-  }
-  const securityGroupIds = await readGroupIds(input, vSwitches, context);
-  return vSwitches.map((vSwitch) => ({ vSwitch, securityGroupIds }));
-}
-
-async function readSecurityGroups(
-  input: LaunchInput,
-  { tx, caller, regionId, fail }: LaunchContext,
-): Promise<{ id: SecurityGroupId; vpcId: VSwitch['vpcId'] }[]> {
-  if (input.securityGroupId !== undefined && input.securityGroupIds !== undefined) {
-    fail('InvalidSecurityGroupId.SingleIdAndMultiIdConflict');
-  }
-  const wished = input.securityGroupIds ?? (input.securityGroupId ? [input.securityGroupId] : []);
-  const groups = [];
-  for (const id of wished) {
-    const group = await tx.db
-      .selectFrom('securityGroups')
-      .select(['id', 'vpcId'])
-      .where('id', '=', id as SecurityGroupId)
-      .where('accountId', '=', caller.accountId)
-      .where('regionId', '=', regionId)
-      .executeTakeFirst();
-    groups.push(group ?? fail('InvalidSecurityGroupId.NotFound', { id }));
-  }
-  return groups;
-}
-
-async function readGroupIds(
-  input: LaunchInput,
-  [vSwitch]: readonly VSwitch[],
-  context: LaunchContext,
-): Promise<SecurityGroupId[]> {
-  const { tx, fail } = context;
-  const groups = await readSecurityGroups(input, context);
-  for (const group of groups) {
-    if (group.vpcId !== vSwitch?.vpcId) fail('InvalidSecurityGroup.VpcMismatch', { id: group.id });
-  }
-  if (groups.length > 0) return groups.map((group) => group.id);
-  const byDefault = await tx.db
-    .selectFrom('securityGroups')
-    .select('id')
-    .where('vpcId', '=', vSwitch?.vpcId ?? fail('MissingParameter', { parameter: 'VSwitchId' }))
-    .where('isDefault', '=', 1)
-    .executeTakeFirst();
-  return [byDefault?.id ?? fail('MissingParameter', { parameter: 'SecurityGroupId' })];
-}
-
 async function placeInCandidates(
   id: InstanceId,
-  candidates: readonly Candidate[],
+  candidates: readonly LaunchNetwork[],
   type: InstanceType,
   diskGiB: number,
   { tx, cloud }: LaunchContext,
-): Promise<(Candidate & { hostId: Parameters<typeof cloud.placement.getHost>[0] }) | { refusal: string }> {
-  if (type.gpu !== undefined) {
-    return { refusal: `no host has a free ${type.gpu.model}.` };
-  }
+): Promise<(LaunchNetwork & { hostId: HostId }) | { refusal: string }> {
   let refusal = '';
   for (const candidate of candidates) {
     const placed = await placeInstance(tx, cloud.placement, id, {
-      ...amountsOf({ vcpus: type.vcpus, memoryMiB: type.memoryMiB, diskGiB }),
+      ...placementRequestOf(type, diskGiB),
       zoneId: candidate.vSwitch.zoneId,
     });
     if ('hostId' in placed) return { ...candidate, hostId: placed.hostId };
     refusal = placed.refusal;
   }
   return { refusal };
-}
-
-async function createPrimaryInterface(
-  instanceId: InstanceId,
-  vSwitch: VSwitch,
-  securityGroupIds: readonly SecurityGroupId[],
-  wished: string | undefined,
-  { tx, caller, regionId, cloud, fail }: LaunchContext,
-): Promise<void> {
-  const id = createId('networkInterface', cloud.catalog.getRegion(regionId).code);
-  await tx.db
-    .insertInto('networkInterfaces')
-    .values({
-      id,
-      accountId: caller.accountId,
-      regionId,
-      zoneId: vSwitch.zoneId,
-      instanceId,
-      type: 'Primary',
-      deviceIndex: 0,
-      vpcId: vSwitch.vpcId,
-      vSwitchId: vSwitch.id,
-      macAddress: await createMacAddress(tx),
-      fabricIndex: await takeFabricIndex(tx),
-      status: 'InUse',
-      creationTime: toSecondsTime(tx.now),
-    })
-    .execute();
-  const address = await takePrivateAddress(tx, vSwitch, id, { wished, isPrimary: true });
-  if (address === undefined) {
-    if (wished !== undefined) fail('InvalidPrivateIpAddress', { address: wished });
-    fail('QuotaExceeded.PrivateIpAddress', { id: vSwitch.id });
-  }
-  await tx.db
-    .insertInto('securityGroupMembers')
-    .values(
-      securityGroupIds.map((securityGroupId, position) => ({
-        securityGroupId,
-        networkInterfaceId: id,
-        position,
-      })),
-    )
-    .execute();
-  tx.wake({ kind: 'networkInterface', id, vpcId: vSwitch.vpcId });
 }
