@@ -1,6 +1,6 @@
 export { type Diagnosis, diagnose } from './diagnose.js';
 export type { Engine } from './engine/engine.js';
-export type { EngineName } from './engine/flavor.js';
+export { chooseFlavor, type EngineName } from './engine/flavor.js';
 export {
   type CloudEngine,
   type EnsureEngineOptions,
@@ -10,6 +10,7 @@ export {
 } from './ensureEngine.js';
 export { type BaseImage, type BaseImageOptions, ensureBaseImage } from './image/baseImage.js';
 export { baseImageName } from './image/recipe.js';
+export { prepareMachine } from './machine.js';
 export { type PrivateEngine, type PrivateEngineOptions, startPrivateEngine } from './privateEngine.js';
 export { SetupError } from './run.js';
 export type { OnStep, StepReport } from './steps.js';
