@@ -50,9 +50,16 @@ export async function startInvocation(
     .insertInto('invocationRuns')
     .values(
       instances.map((instance) => {
-        const refusal = refuse(instance, openRuns.get(instance.id) ?? 0);
-        const run = { invocationId: invocation.id, instanceId: instance.id, updateTime: now };
-        return refusal ? { ...run, ...refusal, finishTime: now } : { ...run, status: 'Pending' as const };
+        const end = refuse(instance, openRuns.get(instance.id) ?? 0);
+        return {
+          invocationId: invocation.id,
+          instanceId: instance.id,
+          status: end?.status ?? 'Pending',
+          errorCode: end?.errorCode ?? '',
+          errorInfo: end?.errorInfo ?? '',
+          finishTime: end ? now : null,
+          updateTime: now,
+        };
       }),
     )
     .execute();

@@ -207,10 +207,17 @@ export class FakeComputeDriver implements ComputeDriver {
         request.signal === undefined ? power.signal : AbortSignal.any([power.signal, request.signal]);
       signal.throwIfAborted();
       const program = this.#runProgram(instance, request, signal);
+      // Of programs that take no heed of the signal.
+      let end: () => void = () => undefined;
       const ended = new Promise<never>((_resolve, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+        end = () => reject(signal.reason);
+        signal.addEventListener('abort', end, { once: true });
       });
-      return { exitCode: await Promise.race([program, ended]) };
+      try {
+        return { exitCode: await Promise.race([program, ended]) };
+      } finally {
+        signal.removeEventListener('abort', end);
+      }
     });
   }
 
