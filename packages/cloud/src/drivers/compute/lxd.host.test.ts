@@ -1,14 +1,18 @@
 import { execFile as execFileWithCallback, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type BaseImage, ensureBaseImage, type PrivateEngine, startPrivateEngine } from '@openegs/setup';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { HostId } from '../../domain/ids.js';
 import { type ComputeContractEngine, describeComputeContract } from './contract.js';
-import type { ComputeDriver, InstanceNic, InstanceSpec } from './driver.js';
+import type { ComputeDriver, ComputeError, InstanceNic, InstanceSpec } from './driver.js';
+import { EngineClient } from './lxd/EngineClient.js';
 import { LxdComputeDriver } from './lxd/LxdComputeDriver.js';
 
 const execFile = promisify(execFileWithCallback);
@@ -76,6 +80,46 @@ describe.skipIf(!isRoot)(`LxdComputeDriver${isRoot ? '' : ' (left out: needs roo
     return driver;
   }
 
+  it.each([
+    { step: 'creates', momentsMs: [0, 40, 120, 200] },
+    { step: 'starts', momentsMs: [0, 300, 700] },
+    { step: 'deletes', momentsMs: [0, 30] },
+  ])(
+    '$step an instance when it is asked again after the engine was killed over it',
+    async ({ step, momentsMs }) => {
+      const driver = await setUp('i-crash');
+      const spec = createSpec('i-crash');
+      for (const momentMs of momentsMs) {
+        if (step !== 'creates') await driver.createInstance(spec);
+        const doStep = async (): Promise<void> => {
+          if (step === 'creates') await driver.createInstance(spec);
+          else if (step === 'starts') await driver.startInstance(spec.name);
+          else await driver.deleteInstance(spec.name);
+        };
+        const first = doStep().then(
+          () => 'done',
+          (error: ComputeError) => error.reason,
+        );
+        await delay(momentMs);
+        await engine.kill();
+        expect(await first, `${momentMs} ms`).toMatch(/^(done|unavailable)$/);
+        await engine.start();
+        if (step === 'deletes') {
+          await doStep();
+          expect(await driver.findInstance(spec.name)).toBeUndefined();
+          continue;
+        }
+        // As a loop does that knows no more than what it finds.
+        if ((await driver.findInstance(spec.name)) === undefined) await driver.createInstance(spec);
+        await driver.startInstance(spec.name);
+        await waitForSsh(driver, spec.name);
+        expect(await readOutput(driver, spec.name, 'hostname')).toBe('i-crash-host\n');
+        await driver.deleteInstance(spec.name);
+      }
+    },
+    120_000,
+  );
+
   it('neither shows nor touches the instances of another cloud', async () => {
     const driver = await setUp('i-mine');
     const other = await connect('another');
@@ -120,6 +164,77 @@ describe.skipIf(!isRoot)(`LxdComputeDriver${isRoot ? '' : ' (left out: needs roo
       const count = 'cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\\0" " " | grep -c "[s]leep 987 " || true';
       expect(await readOutput(driver, 'i-abort', count)).toBe('0\n');
     }, 10_000);
+  });
+
+  it('starts an instance whose first start failed over a missing bridge', async () => {
+    const network = await createTestNetwork();
+    const driver = await setUp('i-bridge');
+    const nics = [network.nics[0], { ...network.nics[1], bridge: 'egs-no-such' }];
+    await driver.createInstance(createSpec('i-bridge', { nics }));
+    await expect(driver.startInstance('i-bridge')).rejects.toMatchObject({ name: 'ComputeError' });
+    expect(await driver.findInstance('i-bridge')).toMatchObject({ status: 'stopped' });
+    await driver.updateInstance(createSpec('i-bridge', { nics: network.nics }));
+    await driver.startInstance('i-bridge');
+    expect(await driver.findInstance('i-bridge')).toMatchObject({ status: 'running' });
+    await driver.deleteInstance('i-bridge');
+    for (const { hostDevice } of network.nics) {
+      await expect(execFile('ip', ['link', 'show', hostDevice])).rejects.toThrow('does not exist');
+    }
+  });
+
+  it('works over TLS with the certificates of both sides pinned', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'egs-tls-'));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const port = await findFreePort();
+    const [certificateFile, keyFile] = [`${directory}/client.crt`, `${directory}/client.key`];
+    const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:secp384r1', '-nodes', '-subj', '/CN=egs'];
+    await execFile('openssl', [
+      'req',
+      '-x509',
+      ...curve,
+      '-keyout',
+      keyFile,
+      '-out',
+      certificateFile,
+      '-days',
+      '1',
+    ]);
+    const clientCertificate = await readFile(certificateFile, 'utf8');
+    const clientKey = await readFile(keyFile, 'utf8');
+    const local = new EngineClient({ kind: 'unix', socketPath: engine.socketPath });
+    onTestFinished(() => local.close());
+    await local.call('PATCH', '/1.0', { body: { config: { 'core.https_address': `127.0.0.1:${port}` } } });
+    onTestFinished(async () => {
+      await local.call('PATCH', '/1.0', { body: { config: { 'core.https_address': '' } } });
+    });
+    const certificate = new X509Certificate(clientCertificate).raw.toString('base64');
+    await local.call('POST', '/1.0/certificates', { body: { type: 'client', name: 'egs', certificate } });
+    const server = await local.call<{ environment: { certificate: string } }>('GET', '/1.0');
+    const serverCertificate = server.metadata.environment.certificate;
+
+    const url = `https://127.0.0.1:${port}`;
+    const options = {
+      hostId: 'host-2' as HostId,
+      project: engine.project,
+      pool: engine.pool,
+      cloud: 'contract',
+    };
+    const endpoint = { kind: 'https', url, clientCertificate, clientKey, serverCertificate } as const;
+    const driver = await LxdComputeDriver.connect({ ...options, endpoint });
+    onTestFinished(async () => {
+      await driver.deleteInstance('i-tls');
+      await driver.close();
+    });
+    const resynced = new Promise((resolve) => driver.watch((event) => resolve(event.type)));
+    expect(await resynced).toBe('resync');
+    await driver.createInstance(createSpec('i-tls'));
+    await driver.startInstance('i-tls');
+    expect(await readOutput(driver, 'i-tls', 'echo over TLS')).toBe('over TLS\n');
+
+    const stranger = { ...endpoint, serverCertificate: clientCertificate };
+    await expect(LxdComputeDriver.connect({ ...options, endpoint: stranger })).rejects.toMatchObject({
+      reason: 'unavailable',
+    });
   });
 
   it('gives the guest its identity at every boot and leaves what the owner changed', async () => {
@@ -326,4 +441,13 @@ async function createTestNetwork() {
         { timeout: 20_000, interval: 100 },
       ),
   };
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  if (address === null || typeof address === 'string') throw new Error('The server has no port');
+  return address.port;
 }

@@ -28,6 +28,7 @@ import {
   formatChangingConfiguration,
   formatDevices,
   formatFixedConfiguration,
+  isFinished,
   parseInstance,
   parseSizeMiB,
   rootDiskReserveMiB,
@@ -135,12 +136,12 @@ export class LxdComputeDriver implements ComputeDriver {
   async listInstances(): Promise<ObservedInstance[]> {
     const query = { project: this.#project, recursion: '1' };
     const { metadata } = await this.#client.call<EngineInstance[]>('GET', '/1.0/instances', { query });
-    return metadata.filter((instance) => this.#isOurs(instance)).map(parseInstance);
+    return metadata.filter((instance) => this.#isOurs(instance) && isFinished(instance)).map(parseInstance);
   }
 
   async findInstance(name: string): Promise<ObservedInstance | undefined> {
     const found = await this.#find(name);
-    return found === undefined ? undefined : parseInstance(found.instance);
+    return found !== undefined && isFinished(found.instance) ? parseInstance(found.instance) : undefined;
   }
 
   async createInstance(spec: InstanceSpec): Promise<void> {
@@ -163,8 +164,15 @@ export class LxdComputeDriver implements ComputeDriver {
         throw new ComputeError('refused', error.message, { cause: error });
       }
       if (!(error instanceof Error && /already exists/i.test(error.message))) throw error;
-      if ((await this.#find(spec.name)) !== undefined) return;
-      throw new ComputeError('refused', `The name ${spec.name} is taken by an instance that is not ours`);
+      const found = await this.#find(spec.name);
+      if (found === undefined) {
+        const message = `The name ${spec.name} is taken by an instance that is not ours`;
+        throw new ComputeError('refused', message, { cause: error });
+      }
+      if (isFinished(found.instance)) return;
+      // What a daemon left that died over it: `#change` has waited for one that is at work.
+      await this.deleteInstance(spec.name);
+      await this.createInstance(spec);
     }
   }
 
@@ -283,6 +291,7 @@ export class LxdComputeDriver implements ComputeDriver {
     }
   }
 
+  /** An instance of ours, also one that was never finished. */
   async #find(name: string) {
     const call = this.#client.call<EngineInstance>('GET', this.#path(name), {
       query: { project: this.#project },
@@ -294,7 +303,9 @@ export class LxdComputeDriver implements ComputeDriver {
 
   async #get(name: string) {
     const found = await this.#find(name);
-    if (found === undefined) throw new ComputeError('not-found', `No instance ${name}`);
+    if (found === undefined || !isFinished(found.instance)) {
+      throw new ComputeError('not-found', `No instance ${name}`);
+    }
     return found;
   }
 

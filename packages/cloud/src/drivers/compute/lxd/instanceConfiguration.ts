@@ -88,6 +88,16 @@ function formatNic(nic: InstanceNic): EngineConfiguration {
   };
 }
 
+/**
+ * Whether the engine has finished making it. A daemon that dies while it makes an instance leaves a record
+ * that can never start. It writes down that templates are to be applied when the disk is there, and what
+ * the guest's ids are mapped to when it starts first; a record with none of this was never finished.
+ */
+export function isFinished({ config }: EngineInstance): boolean {
+  const marks = ['volatile.apply_template', 'volatile.idmap.current', 'volatile.last_state.power'];
+  return marks.some((mark) => config[mark] !== undefined);
+}
+
 /** What the engine says, in the driver's terms. */
 export function parseInstance(instance: EngineInstance): ObservedInstance {
   return {
