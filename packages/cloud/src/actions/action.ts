@@ -104,3 +104,11 @@ export function defineAction<
     handle: (input, context) => handler(input as Request, context as AnyContext<Code, Prepared>),
   };
 }
+
+/**
+ * The same action under another product: some VPC actions are also part of ECS, with fewer parameters and
+ * fields. What the other table does not have is neither read nor answered.
+ */
+export function aliasOf<Request, Response>(schema: ActionSchema<Request, Response>, action: Action): Action {
+  return { ...action, schema: schema as ActionSchema<unknown, unknown> };
+}

@@ -1,4 +1,6 @@
-import type { Action } from './action.js';
+import { ecs } from '@openegs/schema';
+import { type Action, aliasOf } from './action.js';
+import { queryAvailableInstances } from './bssopenapi/availableInstances.js';
 import { describeAvailableResource } from './ecs/availableResource.js';
 import { describeCloudAssistantStatus } from './ecs/commands/assistantStatus.js';
 import { createCommand, deleteCommand, describeCommands, modifyCommand } from './ecs/commands/commands.js';
@@ -33,15 +35,35 @@ import { createInstance, runInstances } from './ecs/instances/run.js';
 import { describeInstanceTypeFamilies, describeInstanceTypes } from './ecs/instanceTypes.js';
 import { attachKeyPair, detachKeyPair } from './ecs/keyPairBinding.js';
 import { createKeyPair, deleteKeyPairs, describeKeyPairs, importKeyPair } from './ecs/keyPairs.js';
+import { describeNetworkInterfaces } from './ecs/networkInterfaces.js';
 import { describeRegions, describeZones } from './ecs/regions.js';
+import { describeSecurityGroupAttribute, describeSecurityGroups } from './ecs/securityGroups.js';
 import { describeTags, listTagResources } from './ecs/tagQueries.js';
 import { addTags, removeTags, tagResources, untagResources } from './ecs/tags.js';
+import { describeEndpoints } from './location/endpoints.js';
 import { getCallerIdentity } from './sts/callerIdentity.js';
+import { describeVpcs } from './vpc/vpcs.js';
+import { describeVSwitches } from './vpc/vSwitches.js';
 
 /** Every action that is mounted, by product. `api-actions` in the tests compares it with what clients call. */
 export const actions: readonly Action[] = [
   // STS
   getCallerIdentity,
+
+  // Location and BSS: what Terraform asks before it begins
+  describeEndpoints,
+  queryAvailableInstances,
+
+  // VPC
+  describeVpcs,
+  aliasOf(ecs.DescribeVpcs, describeVpcs),
+  describeVSwitches,
+  aliasOf(ecs.DescribeVSwitches, describeVSwitches),
+
+  // ECS: networks
+  describeSecurityGroups,
+  describeSecurityGroupAttribute,
+  describeNetworkInterfaces,
 
   // ECS: regions and what they offer
   describeRegions,

@@ -208,6 +208,12 @@ export const errorCatalogue = {
   InvalidArchitecture: [404, 'There is no architecture "{architecture}".'],
   InvalidUsage: [404, 'Usage is instance or none, not "{usage}".'],
   'InvalidImageOwnerAlias.ValueNotSupported': [400, 'There is no owner alias "{alias}".'],
+
+  // Networks.
+  'InvalidVpcIdNumber.NotSupported': [400, 'VpcId lists at most {limit} ids.'],
+  'InvalidVSwitchIdNumber.NotSupported': [404, 'VSwitchId lists at most {limit} ids.'],
+  'InvalidParameter.SecurityGroupType': [400, 'A security group is normal or enterprise, not "{type}".'],
+  'InvalidNicType.ValueNotSupported': [400, 'NicType is intranet or internet, not "{type}".'],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
 export type ErrorCode = keyof typeof errorCatalogue;

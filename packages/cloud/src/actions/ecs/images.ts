@@ -139,7 +139,7 @@ function readTimes(input: Input, fail: Context['fail']): ((time: string) => bool
   });
 }
 
-function describe(image: PublicImage, used: ReadonlySet<string>) {
+function describe(image: PublicImage, used: ReadonlySet<string>): ecs.DescribeImagesResponseImagesImage {
   return {
     imageId: image.id,
     imageName: image.name,

@@ -127,16 +127,18 @@ export const describeKeyPairs = defineAction(ecs.DescribeKeyPairs, {
     return {
       ...pageAnswer(page, rows, total),
       keyPairs: {
-        keyPair: rows.map((row) => ({
-          keyPairName: row.name,
-          keyPairFingerPrint: row.fingerprint,
-          creationTime: row.creationTime,
-          resourceGroupId: row.resourceGroupId,
-          ...(input.includePublicKey === true ? { publicKey: row.publicKey } : {}),
-          tags: {
-            tag: (tags.get(row.id) ?? []).map(({ key, value }) => ({ tagKey: key, tagValue: value })),
-          },
-        })),
+        keyPair: rows.map(
+          (row): ecs.DescribeKeyPairsResponseKeyPairsKeyPair => ({
+            keyPairName: row.name,
+            keyPairFingerPrint: row.fingerprint,
+            creationTime: row.creationTime,
+            resourceGroupId: row.resourceGroupId,
+            ...(input.includePublicKey === true ? { publicKey: row.publicKey } : {}),
+            tags: {
+              tag: (tags.get(row.id) ?? []).map(({ key, value }) => ({ tagKey: key, tagValue: value })),
+            },
+          }),
+        ),
       },
     };
   },

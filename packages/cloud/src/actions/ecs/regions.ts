@@ -71,7 +71,7 @@ export const describeZones = defineAction(ecs.DescribeZones, {
     };
 
     /** What a zone sells; nothing but vSwitches where no host is. */
-    function describeOffer(zoneId: ZoneId) {
+    function describeOffer(zoneId: ZoneId): ecs.DescribeZonesResponseZonesZone {
       const types = listTypesInStock(cloud, zoneId);
       const typeIds = types.map((type) => type.id);
       const categories = types.length === 0 ? [] : diskCategories.map((category) => category.id);
