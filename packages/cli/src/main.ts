@@ -26,4 +26,5 @@ async function main(): Promise<number | string> {
   }
 }
 
-process.exitCode = await main();
+// Ends also when a failed start has left something open. Pipes and files are written synchronously on Linux.
+process.exit(await main());

@@ -3,7 +3,10 @@ import { defaultConfigFile, readConfigFile } from '../configFile.js';
 import { createContext } from '../context.js';
 
 export function addConfig(program: Command): void {
-  const config = program.command('config').description('The configuration file of a cloud.');
+  const config = program
+    .command('config')
+    .summary('check a configuration file')
+    .description('The configuration file of a cloud.');
   config
     .command('check')
     .argument('[file]', 'default: egs.yaml in the data directory')

@@ -16,6 +16,7 @@ interface AddOptions {
 export function addHost(program: Command): void {
   const host = program
     .command('host')
+    .summary('the LXD and Incus servers behind the cloud')
     .description('The LXD and Incus servers behind the cloud. For its operator.');
   host
     .command('ls')

@@ -17,6 +17,7 @@ import { addInstanceSsh } from './instanceSsh.js';
 export function addInstance(program: Command): void {
   const instance = program
     .command('instance')
+    .summary('launch, list, use and release instances')
     .description('Instances: launch, list, use, release. A name does where an id is asked for.');
   addInstanceRun(instance);
   instance
