@@ -1,5 +1,6 @@
 import { readdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { endProcess, findCommandLine } from '../background.js';
 import { listMounts } from '../mounts.js';
 import { run } from '../run.js';
@@ -106,9 +107,16 @@ async function removeControlGroups(name: string): Promise<void> {
   }
 }
 
-/** Directories of control groups only: files in them are the kernel's. */
+/** Directories of control groups only: files in them are the kernel's. Waits for processes that are ending. */
 async function removeTree(path: string): Promise<void> {
-  const entries = await readdir(path, { withFileTypes: true }).catch(() => []);
-  for (const entry of entries) if (entry.isDirectory()) await removeTree(join(path, entry.name));
-  await rmdir(path).catch(() => undefined);
+  const entries = await readdir(path, { withFileTypes: true }).catch(() => undefined);
+  for (const entry of entries ?? []) if (entry.isDirectory()) await removeTree(join(path, entry.name));
+  for (let attempt = 0; entries !== undefined && attempt < 50; attempt += 1) {
+    const removed = await rmdir(path).then(
+      () => true,
+      () => false,
+    );
+    if (removed) return;
+    await delay(20);
+  }
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -6,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
  * its turn. A lock whose process is gone counts as free.
  */
 export async function withLock<Result>(path: string, act: () => Promise<Result>): Promise<Result> {
-  const mine = `${path}.${process.pid}`;
+  const mine = `${path}.${randomUUID()}`;
   await writeFile(mine, await describeProcess(process.pid));
   try {
     // A link is made whole or not at all, with the owner's name in it.
