@@ -1,10 +1,16 @@
 import type { HostId } from '../domain/ids.js';
+import { sharesOf } from './cardChoice.js';
+import { gpuKey } from './demand.js';
 import { explainHost, type HostVerdict, summarize } from './explanation.js';
 import { capacityMisfit, constraintMisfit } from './filter.js';
+import { FragmentationPolicy } from './fragmentationPolicy.js';
 import type { Allocation, CardShare, Host, HostState } from './host.js';
-import { CapacityError, HostUsage } from './hostUsage.js';
-import type { PlacementRequest } from './request.js';
-import { type Candidate, defaultStrategy, scoreHost, sharesOf } from './score.js';
+import { HostSlots } from './hostSlots.js';
+import { CapacityError, type CardUsage, HostUsage } from './hostUsage.js';
+import type { PlacementPolicy } from './policy.js';
+import type { PlacementRequest, Strategy } from './request.js';
+import { ScoreTable } from './scoreTable.js';
+import { UsedSharePolicy } from './usedSharePolicy.js';
 
 /** Where a request goes. Nothing is taken yet: see `ClusterModel.take`. */
 export interface Placement {
@@ -19,6 +25,9 @@ export interface Refusal {
   readonly summary: string;
 }
 
+/** Tables kept; the one used longest ago goes first. A table of 10,000 hosts takes 80 KB. */
+const maxTables = 512;
+
 /**
  * All hosts with what is free on them, in memory: a cache of the ledger, rebuilt from it at start
  * and changed in step with it. It decides and counts; it does no I/O.
@@ -27,8 +36,21 @@ export interface Refusal {
  * `release` the owner if that fails. So concurrent requests never see the same room as free.
  */
 export class ClusterModel {
-  readonly #hosts = new Map<HostId, HostUsage>();
+  readonly #hosts = new HostSlots();
   readonly #allocations = new Map<string, Allocation>();
+  readonly #ownersOf = new Map<HostId, Set<string>>();
+  readonly #policies: Record<Strategy, PlacementPolicy>;
+  readonly #tables = new Map<string, ScoreTable>();
+
+  /** `policies` replaces policies of the library, for comparisons. */
+  constructor(policies: Partial<Record<Strategy, PlacementPolicy>> = {}) {
+    this.#policies = {
+      fragmentation: new FragmentationPolicy(),
+      spread: new UsedSharePolicy('spread'),
+      binpack: new UsedSharePolicy('binpack'),
+      ...policies,
+    };
+  }
 
   /** The model of `hosts` with all that the ledger says is taken. */
   static rebuild(hosts: Iterable<Host>, ledger: Iterable<Allocation>): ClusterModel {
@@ -41,10 +63,11 @@ export class ClusterModel {
   /** Adds a host or replaces its description; what runs on it stays taken. */
   putHost(host: Host): void {
     const usage = new HostUsage(host);
-    for (const allocation of this.#allocations.values()) {
-      if (allocation.hostId === host.id) usage.take(allocation);
+    for (const owner of this.#ownersOf.get(host.id) ?? []) {
+      const allocation = this.#allocations.get(owner);
+      if (allocation !== undefined) usage.take(allocation);
     }
-    this.#hosts.set(host.id, usage);
+    this.#hosts.put(usage);
   }
 
   setHostState(hostId: HostId, state: HostState): void {
@@ -53,22 +76,22 @@ export class ClusterModel {
 
   /** Forgets a host. What the ledger says it runs stays known and counts again when it returns. */
   removeHost(hostId: HostId): void {
-    this.#hosts.delete(hostId);
+    this.#hosts.remove(hostId);
   }
 
   findHost(hostId: HostId): HostUsage | undefined {
-    return this.#hosts.get(hostId);
+    return this.#hosts.find(hostId);
   }
 
   /** @throws Error for a host that the model does not have. */
   getHost(hostId: HostId): HostUsage {
-    const usage = this.#hosts.get(hostId);
+    const usage = this.#hosts.find(hostId);
     if (usage === undefined) throw new Error(`host ${hostId} is not in the model`);
     return usage;
   }
 
   hosts(): IterableIterator<HostUsage> {
-    return this.#hosts.values();
+    return this.#hosts[Symbol.iterator]();
   }
 
   findAllocation(owner: string): Allocation | undefined {
@@ -79,26 +102,24 @@ export class ClusterModel {
     return this.#allocations.values();
   }
 
-  /** Chooses host and cards for a request. A request that fits somewhere is never refused. */
+  /**
+   * Chooses host and cards for a request. A request that fits somewhere is never refused. The
+   * policy learns from each request what is usually asked.
+   */
   place(request: PlacementRequest): Placement | Refusal {
-    const strategy = request.strategy ?? defaultStrategy(request);
-    let best: { usage: HostUsage; candidate: Candidate } | undefined;
-    for (const usage of this.#hosts.values()) {
-      if (capacityMisfit(usage, request) ?? constraintMisfit(usage, request)) continue;
-      const candidate = scoreHost(usage, request, strategy);
-      if (best === undefined || candidate.score > best.candidate.score) best = { usage, candidate };
-    }
-    if (best === undefined) return { placed: false, summary: summarize(this.#hosts.values(), request) };
-    return {
-      placed: true,
-      hostId: best.usage.host.id,
-      cards: sharesOf(best.candidate.cards, request.gpu),
-    };
+    const strategy = request.strategy ?? 'fragmentation';
+    const policy = this.#policies[strategy];
+    policy.observe(request, () => this.#hosts);
+    const best = this.#table(request, strategy).best(this.#hosts, request);
+    if (best === undefined) return { placed: false, summary: summarize(this.#hosts, request) };
+    const cards: CardUsage[] = [];
+    if (request.gpu !== undefined) policy.scorer(request).score(best, cards);
+    return { placed: true, hostId: best.host.id, cards: sharesOf(cards, request.gpu) };
   }
 
-  /** Whether a request that stands alone fits anywhere now. */
+  /** Whether a request fits anywhere now. Unlike `place` it teaches the policies nothing. */
   hasRoom(request: PlacementRequest): boolean {
-    for (const usage of this.#hosts.values()) {
+    for (const usage of this.#hosts) {
       if ((capacityMisfit(usage, request) ?? constraintMisfit(usage, request)) === undefined) return true;
     }
     return false;
@@ -106,7 +127,7 @@ export class ClusterModel {
 
   /** Says for every host, and for every card of a GPU request, whether it fits and why not. */
   explain(request: PlacementRequest): HostVerdict[] {
-    return [...this.#hosts.values()].map((usage) => explainHost(usage, request));
+    return [...this.#hosts].map((usage) => explainHost(usage, request));
   }
 
   /**
@@ -116,7 +137,7 @@ export class ClusterModel {
   take(allocation: Allocation): void {
     if (this.#allocations.has(allocation.owner))
       throw new CapacityError(`${allocation.owner} holds an allocation already`);
-    const usage = this.#hosts.get(allocation.hostId);
+    const usage = this.#hosts.find(allocation.hostId);
     if (usage === undefined) throw new CapacityError(`host ${allocation.hostId} is not in the model`);
     if (usage.host.state !== 'active')
       throw new CapacityError(`host ${allocation.hostId} is ${usage.host.state}`);
@@ -127,17 +148,42 @@ export class ClusterModel {
 
   /** Takes a line of the ledger as it stands, without checks; replaces what its owner held. */
   restore(allocation: Allocation): void {
-    this.release(allocation.owner);
-    this.#allocations.set(allocation.owner, allocation);
-    this.#hosts.get(allocation.hostId)?.take(allocation);
+    const { owner, hostId } = allocation;
+    this.release(owner);
+    this.#allocations.set(owner, allocation);
+    const owners = this.#ownersOf.get(hostId);
+    if (owners !== undefined) owners.add(owner);
+    else this.#ownersOf.set(hostId, new Set([owner]));
+    this.#hosts.find(hostId)?.take(allocation);
+    this.#hosts.changed(hostId);
   }
 
   /** Gives back all that an owner holds; false when it holds nothing. */
   release(owner: string): boolean {
     const allocation = this.#allocations.get(owner);
     if (allocation === undefined) return false;
+    const { hostId } = allocation;
     this.#allocations.delete(owner);
-    this.#hosts.get(allocation.hostId)?.release(allocation);
+    this.#ownersOf.get(hostId)?.delete(owner);
+    this.#hosts.find(hostId)?.release(allocation);
+    this.#hosts.changed(hostId);
     return true;
+  }
+
+  #table(request: PlacementRequest, strategy: Strategy): ScoreTable {
+    const { cpuMilli, memoryMiB, diskGiB, zoneId, gpu } = request;
+    const asked = gpu === undefined ? '' : gpuKey(gpu);
+    const key = `${strategy}|${cpuMilli}|${memoryMiB}|${diskGiB}|${zoneId ?? ''}|${asked}`;
+    const known = this.#tables.get(key);
+    if (known !== undefined) {
+      this.#tables.delete(key);
+      this.#tables.set(key, known);
+      return known;
+    }
+    const table = new ScoreTable(request, this.#policies[strategy]);
+    this.#tables.set(key, table);
+    const [oldest] = this.#tables.keys();
+    if (this.#tables.size > maxTables && oldest !== undefined) this.#tables.delete(oldest);
+    return table;
   }
 }

@@ -40,6 +40,29 @@ export function cardMisfit(usage: CardUsage, gpu: GpuRequest): CardMisfit | unde
   return undefined;
 }
 
+/** Whether `cardMisfit` finds nothing; asked too often to make reasons each time. */
+export function cardFits(usage: CardUsage, gpu: GpuRequest): boolean {
+  if (usage.freePercent === 0 || (gpu.kind === 'whole' && usage.slices > 0)) return false;
+  if (gpu.models !== undefined && !gpu.models.includes(usage.card.model)) return false;
+  return (
+    gpu.kind === 'whole' ||
+    (gpu.memoryMiB <= usage.freeMemoryMiB && gpu.computePercent <= usage.freeComputePercent)
+  );
+}
+
+/** Whether `capacityMisfit` finds nothing. */
+export function hostFits(usage: HostUsage, request: PlacementRequest): boolean {
+  const { host, free } = usage;
+  const { gpu } = request;
+  if (request.cpuMilli > free.cpuMilli || request.memoryMiB > free.memoryMiB) return false;
+  if (request.diskGiB > free.diskGiB || host.state !== 'active') return false;
+  if (request.zoneId !== undefined && request.zoneId !== host.zoneId) return false;
+  if (gpu === undefined) return true;
+  let fitting = 0;
+  for (const card of usage.cards) if (cardFits(card, gpu)) fitting++;
+  return fitting >= gpu.count;
+}
+
 /** Undefined when the host can serve the request now, its caller's constraints left aside. */
 export function capacityMisfit(usage: HostUsage, request: PlacementRequest): HostMisfit | undefined {
   const { host, free } = usage;

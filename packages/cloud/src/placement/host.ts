@@ -25,7 +25,7 @@ export interface Card {
   readonly numaNode?: number;
 }
 
-/** How fast two cards of a host talk to each other, in any unit that is the same for all its links. */
+/** How fast two cards of a host talk to each other, in one unit for the whole cloud (GB/s). */
 export interface CardLink {
   readonly between: readonly [string, string];
   readonly bandwidth: number;
