@@ -57,3 +57,18 @@ export function nthAddress(cidr: string, index: number): string {
   if (index < 0 || first + index > last) throw new Error(`${cidr} has no address number ${index}`);
   return formatIpv4(first + index);
 }
+
+/** The first addresses of the fabric range are the host's own: the metadata service listens on one. */
+const reservedFabricAddresses = 16;
+
+/** The address by which the metadata service knows a network interface, from the interface's number. */
+export function fabricAddress(fabricCidr: string, index: number): string {
+  return nthAddress(fabricCidr, reservedFabricAddresses + index);
+}
+
+/** The other way round; `undefined` for an address that no network interface can have. */
+export function findFabricIndex(fabricCidr: string, address: string): number | undefined {
+  const { first, last } = parseIpv4Cidr(fabricCidr);
+  const index = parseIpv4(address) - first - reservedFabricAddresses;
+  return index >= 0 && first + reservedFabricAddresses + index <= last ? index : undefined;
+}

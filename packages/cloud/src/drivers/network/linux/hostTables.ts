@@ -5,6 +5,7 @@ import {
   parseIpv4Cidr,
   subtractRanges,
 } from '../../../domain/network/cidr.js';
+import { matchHopLimit, maxHopLimit } from '../../../domain/network/hopLimit.js';
 import type { VpcNetwork } from '../driver.js';
 import { type NftChain, type NftElement, type NftSet, type NftTable, nftRule } from './nftables.js';
 import { addressesOf, type HostSettings, metadataAddress, type VpcPlan } from './plan.js';
@@ -97,6 +98,26 @@ export function renderHostTables(settings: HostSettings): HostTables {
               `iifname ${uplink} ip daddr ${cidrList(settings.blockedCidrs)} drop`,
               `oifname ${uplink} ip daddr ${cidrList([settings.transitCidr, settings.fabricCidr])} drop`,
             ].map(nftRule),
+          },
+        ],
+        [
+          'output',
+          {
+            hook: { type: 'filter', hook: 'output', priority: -10, policy: 'accept' },
+            rules: [
+              nftRule(
+                `ip saddr ${metadata} tcp sport ${settings.metadataPort} ${matchHopLimit(undefined)} goto hop_limit`,
+              ),
+            ],
+          },
+        ],
+        [
+          'hop_limit',
+          {
+            // One hop more: the VPC's router is none that the instance knows of.
+            rules: Array.from({ length: maxHopLimit }, (_, index) =>
+              nftRule(`${matchHopLimit(index + 1)} ip ttl set ${index + 2}`),
+            ),
           },
         ],
         [

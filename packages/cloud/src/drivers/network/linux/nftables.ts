@@ -16,7 +16,7 @@ export interface NftChain {
 
 export interface NftHook {
   readonly type: 'filter' | 'nat';
-  readonly hook: 'prerouting' | 'input' | 'forward' | 'postrouting';
+  readonly hook: 'prerouting' | 'input' | 'forward' | 'output' | 'postrouting';
   readonly priority: number;
   readonly policy: 'accept' | 'drop';
 }
