@@ -93,6 +93,13 @@ export class FrontDoor {
     }
   }
 
+  /** Answers a request that could not be read as far as `answer` needs it. */
+  refuse(http: HttpRequest, error: ApiError): WireAnswer {
+    const requestId = randomUUID().toUpperCase() as RequestId;
+    this.options.metrics.countRequest('unknown', 'unknown', error.code, 0);
+    return errorAnswer(error, error.status, requestId, header(http, 'host') ?? '', answerFormat(http));
+  }
+
   private findAction(request: RpcRequest): Action {
     const product = productOfVersion.get(request.version);
     if (!product) return fail('InvalidVersion', { version: request.version });

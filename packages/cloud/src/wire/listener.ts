@@ -1,7 +1,14 @@
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
+import { ApiError } from '../domain/errors.js';
 import type { FrontDoor } from './frontDoor.js';
 import type { WireMetrics } from './metrics.js';
-import { defaultRequestLimits, type RequestLimits, splitTarget } from './request.js';
+import { defaultRequestLimits, type HttpRequest, type RequestLimits, splitTarget } from './request.js';
+import type { WireAnswer } from './response.js';
 
 export interface ListenerOptions {
   readonly frontDoor: FrontDoor;
@@ -35,15 +42,35 @@ export function createListener(options: ListenerOptions): FastifyInstance {
   server.get('/metrics', async (_request, reply) =>
     reply.type(options.metrics.registry.contentType).send(await options.metrics.registry.metrics()),
   );
-  server.all('/', async (request, reply) => {
-    const answer = await options.frontDoor.answer({
-      method: request.method,
-      target: request.originalUrl,
-      headers: request.headers,
-      body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
-      sourceAddress: request.ip,
-    });
-    return reply.code(answer.status).type(answer.contentType).send(answer.body);
-  });
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
+    send(reply, await options.frontDoor.answer(toHttpRequest(request)));
+  server.all('/', answer);
+  // Other paths too are told in the form that clients of the API can read.
+  server.setNotFoundHandler(answer);
+  server.setErrorHandler<FastifyError>((error, request, reply) =>
+    send(
+      reply,
+      options.frontDoor.refuse(
+        toHttpRequest(request),
+        error.statusCode === 413
+          ? new ApiError('RequestTooLarge', `The body has more than ${limits.maxBodyBytes} bytes.`)
+          : new ApiError('InvalidProtocol.NotSupported', `The request cannot be read: ${error.message}`),
+      ),
+    ),
+  );
   return server;
+}
+
+function toHttpRequest(request: FastifyRequest): HttpRequest {
+  return {
+    method: request.method,
+    target: request.originalUrl,
+    headers: request.headers,
+    body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+    sourceAddress: request.ip,
+  };
+}
+
+function send(reply: FastifyReply, answer: WireAnswer): FastifyReply {
+  return reply.code(answer.status).type(answer.contentType).send(answer.body);
 }

@@ -89,9 +89,12 @@ export function parseRequest(http: HttpRequest, limits: RequestLimits): RpcReque
     parameters.set(name, value);
   }
 
-  const action = header(http, 'x-acs-action') ?? parameters.get('Action');
+  // A V1 signature covers the parameters alone, so that headers say nothing beside it.
+  const fromHeader = (name: string): string | undefined =>
+    parameters.has('Signature') ? undefined : header(http, name);
+  const action = fromHeader('x-acs-action') ?? parameters.get('Action');
   if (!action) return fail('MissingParameter', { parameter: 'Action' });
-  const version = header(http, 'x-acs-version') ?? parameters.get('Version');
+  const version = fromHeader('x-acs-version') ?? parameters.get('Version');
   if (!version) return fail('MissingParameter', { parameter: 'Version' });
   return {
     http,
