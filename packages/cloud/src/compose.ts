@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { pino } from 'pino';
 import type { CloudConfig } from './config.js';
+import type { FaultPoints } from './domain/faults.js';
 import { cloudTag } from './domain/network/names.js';
 import type { NetworkDriver } from './drivers/network/driver.js';
 import { FakeNetworkDriver } from './drivers/network/fake/driver.js';
@@ -11,7 +12,6 @@ import { HostRegistry } from './operator/hostRegistry.js';
 import { InstanceTunnels } from './operator/instanceTunnels.js';
 import { HostJoiner } from './operator/joinHost.js';
 import { startOperatorServer } from './operator/operatorServer.js';
-import type { FaultPoints } from './domain/faults.js';
 import { Cloud } from './server.js';
 import { lockDataDirectory } from './store/dataLock.js';
 import { getCloudId, Store } from './store/store.js';
@@ -56,6 +56,7 @@ export async function startConfiguredCloud(options: ConfiguredCloudOptions): Pro
     config,
     computeDrivers: hosts.drivers,
     network,
+    servesMetadata: options.engine === 'lxd',
     listen: options.listen,
     log,
     ...(options.faults === undefined ? {} : { faults: options.faults }),
@@ -65,7 +66,7 @@ export async function startConfiguredCloud(options: ConfiguredCloudOptions): Pro
   const operator = await startOperatorServer({
     dataDirectory,
     hosts,
-    joiner: new HostJoiner({ dataDirectory, config, hosts }),
+    joiner: new HostJoiner({ kind: options.engine, dataDirectory, config, hosts }),
     tunnels: new InstanceTunnels({
       reader: store.reader,
       names: network.names,
@@ -107,7 +108,7 @@ export async function removeNetworks(dataDirectory: string, config: CloudConfig)
 
 async function openNetwork(kind: EngineKind, cloudId: string, config: CloudConfig): Promise<NetworkDriver> {
   const tag = cloudTag(cloudId);
-  const { transitCidr, fabricCidr, metadataPort } = config.network;
+  const { transitCidr, fabricCidr, metadataPort, eipPools } = config.network;
   switch (kind) {
     case 'fake':
       return new FakeNetworkDriver({ tag, checks: false });
@@ -118,6 +119,7 @@ async function openNetwork(kind: EngineKind, cloudId: string, config: CloudConfi
         fabricCidr,
         metadataPort,
         dnsServers: listDnsServers(),
+        masqueradeCidrs: eipPools.filter((pool) => pool.local).map((pool) => pool.cidr),
       });
   }
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { isIpv4Cidr } from './domain/network/cidr.js';
 
 /*
  * The configuration file, as an operator writes it (YAML) and as the cloud reads it. Everything has a
@@ -24,6 +25,16 @@ const quotas = z.strictObject({
   instances: z.int().positive().default(1_000_000),
   vcpus: z.int().positive().default(10_000_000),
   keyPairs: z.int().positive().default(500),
+  vpcs: z.int().positive().default(1000),
+  vSwitchesPerVpc: z.int().positive().default(150),
+  secondaryCidrsPerVpc: z.int().positive().default(5),
+  routeTablesPerVpc: z.int().positive().default(9),
+  routeEntriesPerTable: z.int().positive().default(200),
+  eips: z.int().positive().default(1000),
+  natGatewaysPerVpc: z.int().positive().default(5),
+  snatEntriesPerNatGateway: z.int().positive().default(40),
+  forwardEntriesPerNatGateway: z.int().positive().default(100),
+  prefixLists: z.int().positive().default(100),
   commands: z.int().positive().default(500),
 });
 
@@ -69,6 +80,15 @@ const host = z.strictObject({
   overcommit: overcommitShape.prefault({}),
 });
 
+const eipPool = z.strictObject({
+  cidr: z.string().refine(isIpv4Cidr, 'not an IPv4 range such as 198.51.100.0/28'),
+  /**
+   * The world does not route the range to this machine: its addresses work between this machine and its
+   * instances only, and what leaves the machine goes under the machine's own address.
+   */
+  local: z.boolean().default(false),
+});
+
 const configShape = z.strictObject({
   regions: z
     .array(region)
@@ -91,6 +111,13 @@ const configShape = z.strictObject({
       transitCidr: z.string().default('100.64.0.0/12'),
       /** Range from which the metadata service tells instances apart. */
       fabricCidr: z.string().default('100.96.0.0/11'),
+      /** Where public addresses are taken from. */
+      eipPools: z.array(eipPool).default([{ cidr: '203.0.113.0/24', local: true }]),
+      /**
+       * Whether instances of default VPCs reach the world through the host's own address, without EIP and
+       * NAT gateway, so that a first instance can install packages. Other VPCs never do.
+       */
+      defaultOutbound: z.boolean().default(true),
       /** Port of the metadata service on the host. Two clouds on one machine need different ones. */
       metadataPort: z.int().min(1).max(65_535).default(8775),
     })

@@ -26,6 +26,7 @@ const prefixes = {
   securityGroupRule: 'sgr-',
   networkInterface: 'eni-',
   eip: 'eip-',
+  vRouter: 'vrt-',
   routeTable: 'vtb-',
   routeEntry: 'rte-',
   natGateway: 'ngw-',
@@ -52,6 +53,7 @@ export type SecurityGroupId = Branded<'SecurityGroupId'>;
 export type SecurityGroupRuleId = Branded<'SecurityGroupRuleId'>;
 export type NetworkInterfaceId = Branded<'NetworkInterfaceId'>;
 export type EipId = Branded<'EipId'>;
+export type VRouterId = Branded<'VRouterId'>;
 export type RouteTableId = Branded<'RouteTableId'>;
 export type RouteEntryId = Branded<'RouteEntryId'>;
 export type NatGatewayId = Branded<'NatGatewayId'>;
@@ -75,6 +77,7 @@ interface IdOf {
   securityGroupRule: SecurityGroupRuleId;
   networkInterface: NetworkInterfaceId;
   eip: EipId;
+  vRouter: VRouterId;
   routeTable: RouteTableId;
   routeEntry: RouteEntryId;
   natGateway: NatGatewayId;

@@ -83,7 +83,10 @@ export class Reconciler {
     const { parts, computeDrivers, log } = this.options;
     this.stopWatching.push(parts.store.onWake((wake) => this.wake(wake)));
     void this.networks.resync().then(
-      (mended) => mended.length > 0 && log.warn({ mended }, 'networks mended'),
+      ({ mended, failed }) => {
+        if (mended.length > 0) log.warn({ mended }, 'networks mended');
+        for (const id of failed) this.vpcs.add(id);
+      },
       (err: unknown) => log.error({ err }, 'networks could not be compared'),
     );
     const unsettled = await parts.store.reader

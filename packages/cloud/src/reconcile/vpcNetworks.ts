@@ -1,21 +1,22 @@
 import type { CloudParts } from '../cloud.js';
 import { groupBy } from '../domain/collections.js';
 import type { NetworkInterfaceId, VpcId, VSwitchId } from '../domain/ids.js';
-import { gatewayAddress } from '../domain/network/addresses.js';
-import { formatIpv4, parseIpv4Cidr } from '../domain/network/cidr.js';
+import { fabricAddress } from '../domain/network/addresses.js';
 import type { NetworkDriver, VpcNetwork, VpcPort } from '../drivers/network/driver.js';
-import { readSecurityPolicy } from '../store/securityPolicy.js';
-
-/** The first addresses of the fabric range are the host's own: the metadata service listens on one. */
-const reservedFabricAddresses = 16;
+import { settleEips } from '../store/eips.js';
+import type { Reader } from '../store/store.js';
+import { readVpcFrame, type VpcFrame } from './vpcFrame.js';
 
 interface VpcState {
-  /** All but the ports. */
-  frame: Omit<VpcNetwork, 'ports'> | undefined;
+  frame: VpcFrame | undefined;
   /** Something of the VPC itself changed: the frame is to be read again. */
   isFrameStale: boolean;
   ports: Map<NetworkInterfaceId, VpcPort> | undefined;
   readonly changedPorts: Set<NetworkInterfaceId>;
+  /** The host may be otherwise than the driver believes: the next attempt compares. */
+  isDoubtful: boolean;
+  /** What was found otherwise. */
+  readonly mended: string[];
   /** The attempt that runs now, and the one that starts when it ends. */
   running: Promise<void> | undefined;
   next: Promise<void> | undefined;
@@ -28,6 +29,8 @@ interface VpcState {
  */
 export class VpcNetworks {
   private readonly states = new Map<VpcId, VpcState>();
+  /** VPCs of which something is on the host, or may be. */
+  private readonly onHost = new Set<VpcId>();
 
   constructor(
     private readonly parts: CloudParts,
@@ -62,25 +65,31 @@ export class VpcNetworks {
     return state.next;
   }
 
-  /** Compares with what is really on the host and mends it; forgets what it believed to know. */
-  async resync(): Promise<readonly string[]> {
-    const wanted = await this.parts.store.reader
-      .selectFrom('vpcs')
-      .select('id')
-      .where('status', '<>', 'Deleted')
-      .execute();
-    const known = new Set(wanted.map((vpc) => vpc.id));
+  /**
+   * Compares every VPC with what is really on the host and mends it, and removes what is there without
+   * being wanted. Tells what was mended, and the VPCs for which that failed and is to be tried again.
+   */
+  async resync(): Promise<{ readonly mended: readonly string[]; readonly failed: readonly VpcId[] }> {
+    const rows = await this.parts.store.reader.selectFrom('vpcs').select('id').execute();
+    const known = new Set(rows.map((vpc) => vpc.id));
     for (const id of await this.driver.listVpcs()) {
-      if (!known.has(id)) await this.driver.removeVpc(id);
+      if (known.has(id)) this.onHost.add(id);
+      else await this.driver.removeVpc(id);
     }
     const mended: string[] = [];
+    const failed: VpcId[] = [];
     for (const id of known) {
-      this.states.delete(id);
-      const network = await this.read(id, this.stateOf(id));
-      // A VPC without ports has nothing on the host until its first instance.
-      if (network && network.ports.length > 0) mended.push(...(await this.driver.resyncVpc(network)));
+      const state = this.stateOf(id);
+      state.isDoubtful = true;
+      forget(state);
+      try {
+        await this.apply(id);
+        mended.push(...state.mended.splice(0));
+      } catch {
+        failed.push(id);
+      }
     }
-    return mended;
+    return { mended, failed };
   }
 
   private stateOf(id: VpcId): VpcState {
@@ -90,6 +99,8 @@ export class VpcNetworks {
         frame: undefined,
         isFrameStale: true,
         ports: undefined,
+        isDoubtful: false,
+        mended: [],
         changedPorts: new Set(),
         running: undefined,
         next: undefined,
@@ -102,81 +113,90 @@ export class VpcNetworks {
   private async applyOnce(id: VpcId, state: VpcState): Promise<void> {
     try {
       const network = await this.read(id, state);
-      if (network) {
-        await this.driver.applyVpc(network);
-      } else {
-        await this.driver.removeVpc(id);
-        this.states.delete(id);
+      if (!network) return await this.remove(id);
+      if (this.isNeeded(network)) {
+        this.onHost.add(id);
+        if (state.isDoubtful) state.mended.push(...(await this.driver.resyncVpc(network)));
+        else await this.driver.applyVpc(network);
       }
+      state.isDoubtful = false;
+      await this.settle(state);
     } catch (error) {
       // What was read may not have reached the host: read all of it again.
-      state.isFrameStale = true;
-      state.ports = undefined;
+      forget(state);
       throw error;
     }
   }
 
-  private async read(id: VpcId, state: VpcState): Promise<VpcNetwork | undefined> {
-    if (state.isFrameStale) {
-      state.isFrameStale = false;
-      state.frame = await this.readFrame(id, state.frame);
-    }
+  /** A VPC has nothing on the host until its first instance; then it stays. */
+  private isNeeded(network: VpcNetwork): boolean {
+    return network.ports.length > 0 || this.onHost.has(network.id);
+  }
+
+  /** The host is as the frame says: public addresses work now, or nobody has them any more. */
+  private async settle(state: VpcState): Promise<void> {
     const { frame } = state;
-    if (!frame) return undefined;
+    if (!frame || frame.unsettledEips.length === 0) return;
+    await this.parts.store.transaction(
+      { name: 'vpc-loop' },
+      (tx) => settleEips(tx, frame.unsettledEips),
+      'derived',
+    );
+    state.frame = { ...frame, unsettledEips: [] };
+  }
+
+  private async remove(id: VpcId): Promise<void> {
+    await this.driver.removeVpc(id);
+    await this.parts.store.transaction(
+      { name: 'vpc-loop' },
+      async ({ db }) => {
+        await db.deleteFrom('vpcs').where('id', '=', id).where('status', '=', 'Deleted').execute();
+      },
+      'derived',
+    );
+    this.onHost.delete(id);
+    this.states.delete(id);
+  }
+
+  private async read(id: VpcId, state: VpcState): Promise<VpcNetwork | undefined> {
+    const isFrameStale = state.isFrameStale;
     const changed = [...state.changedPorts];
+    state.isFrameStale = false;
     state.changedPorts.clear();
-    if (!state.ports) {
-      state.ports = new Map((await this.readPorts(id)).map((port) => [port.networkInterfaceId, port]));
-    } else {
+    // One transaction: what is read belongs together.
+    await this.parts.store.reader.transaction().execute(async (db) => {
+      if (isFrameStale) {
+        const { defaultOutbound } = this.parts.config.network;
+        state.frame = await readVpcFrame(db, id, { known: state.frame, defaultOutbound });
+      }
+      if (!state.frame) return;
+      if (!state.ports) {
+        state.ports = new Map((await this.readPorts(db, id)).map((port) => [port.networkInterfaceId, port]));
+        return;
+      }
       for (const portId of changed) {
-        const [port] = await this.readPorts(id, portId);
+        const [port] = await this.readPorts(db, id, portId);
         if (port) state.ports.set(portId, port);
         else state.ports.delete(portId);
       }
-    }
-    return { ...frame, ports: [...state.ports.values()] };
-  }
-
-  private async readFrame(
-    id: VpcId,
-    known: VpcState['frame'],
-  ): Promise<Omit<VpcNetwork, 'ports'> | undefined> {
-    const { reader } = this.parts.store;
-    const vpc = await reader
-      .selectFrom('vpcs')
-      .selectAll()
-      .where('id', '=', id)
-      .where('status', '<>', 'Deleted')
-      .executeTakeFirst();
-    if (!vpc) return undefined;
-    const vSwitches = await reader
-      .selectFrom('vSwitches')
-      .selectAll()
-      .where('vpcId', '=', id)
-      .where('status', '<>', 'Deleted')
-      .orderBy('sequence')
-      .execute();
+    });
+    const { frame, ports } = state;
+    if (!frame || !ports) return undefined;
     return {
-      id,
-      index: vpc.networkIndex,
-      cidrs: [vpc.cidrBlock],
-      vSwitches: vSwitches.map((vSwitch) => ({
-        id: vSwitch.id,
-        cidr: vSwitch.cidrBlock,
-        gateway: gatewayAddress(vSwitch.cidrBlock),
-      })),
-      security: await readSecurityPolicy(reader, id, known?.security),
-      routeTables: [],
-      eips: [],
-      natGateways: [],
-      outboundNat: true,
-      dnsNames: [],
+      ...frame.network,
+      ports: [...ports.values()],
+      // An address can belong to an interface that is attached to no instance now.
+      eips: frame.network.eips.filter(({ target }) => {
+        if (target.kind === 'natGateway') return true;
+        const port = ports.get(target.networkInterfaceId);
+        if (port === undefined) return false;
+        return [port.primaryAddress, ...port.secondaryAddresses].includes(target.privateAddress);
+      }),
     };
   }
 
-  private async readPorts(vpcId: VpcId, only?: NetworkInterfaceId): Promise<VpcPort[]> {
-    const { reader } = this.parts.store;
-    const interfaces = await reader
+  private async readPorts(db: Reader, vpcId: VpcId, only?: NetworkInterfaceId): Promise<VpcPort[]> {
+    const interfaces = await db
       .selectFrom('networkInterfaces as nic')
       .innerJoin('instances as instance', 'instance.id', 'nic.instanceId')
       .select([
@@ -191,14 +211,14 @@ export class VpcNetworks {
       .$if(only !== undefined, (query) => query.where('nic.id', '=', only as NetworkInterfaceId))
       .execute();
     if (interfaces.length === 0) return [];
-    const addresses = await reader
+    const addresses = await db
       .selectFrom('privateAddresses as address')
       .innerJoin('networkInterfaces as nic', 'nic.id', 'address.networkInterfaceId')
       .select(['address.networkInterfaceId', 'address.address', 'address.isPrimary'])
       .where('nic.vpcId', '=', vpcId)
       .$if(only !== undefined, (query) => query.where('nic.id', '=', only as NetworkInterfaceId))
       .execute();
-    const members = await reader
+    const members = await db
       .selectFrom('securityGroupMembers as member')
       .innerJoin('networkInterfaces as nic', 'nic.id', 'member.networkInterfaceId')
       .select(['member.networkInterfaceId', 'member.securityGroupId'])
@@ -206,7 +226,7 @@ export class VpcNetworks {
       .$if(only !== undefined, (query) => query.where('nic.id', '=', only as NetworkInterfaceId))
       .orderBy('member.position')
       .execute();
-    const fabric = parseIpv4Cidr(this.parts.config.network.fabricCidr);
+    const { fabricCidr } = this.parts.config.network;
     const addressesOf = groupBy(addresses, (row) => row.networkInterfaceId);
     const groupsOf = groupBy(members, (row) => row.networkInterfaceId);
     return interfaces.flatMap((nic): VpcPort[] => {
@@ -221,10 +241,16 @@ export class VpcNetworks {
           primaryAddress: primary.address,
           secondaryAddresses: own.filter((row) => row.isPrimary === 0).map((row) => row.address),
           ...(nic.type === 'Primary' ? { hostName: nic.hostName } : {}),
-          fabricAddress: formatIpv4(fabric.first + reservedFabricAddresses + nic.fabricIndex),
+          fabricAddress: fabricAddress(fabricCidr, nic.fabricIndex),
           securityGroupIds: (groupsOf.get(nic.id) ?? []).map((row) => row.securityGroupId),
         },
       ];
     });
   }
+}
+
+/** Has all of the VPC read again. */
+function forget(state: VpcState): void {
+  state.isFrameStale = true;
+  state.ports = undefined;
 }

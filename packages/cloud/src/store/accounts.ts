@@ -1,11 +1,18 @@
 import { randomInt } from 'node:crypto';
 import type { CloudConfig, RegionConfig } from '../config.js';
-import { type AccountId, createId, type RegionId, type VpcId, type ZoneId } from '../domain/ids.js';
-import { formatIpv4, parseIpv4Cidr } from '../domain/network/cidr.js';
+import {
+  type AccountId,
+  createId,
+  type RegionId,
+  type VpcId,
+  type VSwitchId,
+  type ZoneId,
+} from '../domain/ids.js';
+import { cidrsOverlap, formatIpv4, parseIpv4Cidr } from '../domain/network/cidr.js';
 import { randomText } from '../domain/random.js';
-import { takeNetworkIndex } from './addresses.js';
 import type { Store, Transaction } from './store.js';
-import { toSecondsTime } from './times.js';
+import type { Vpc } from './tables.js';
+import { createVpc, createVSwitch, listVSwitches } from './vpcs.js';
 
 /** The key pair of the cloud's first account, as `credentials.json` holds it. */
 export interface Credentials {
@@ -65,33 +72,10 @@ export async function ensureDefaultNetwork(
     .executeTakeFirst();
   if (known) return known.id;
 
-  const vpcId = createId('vpc', region.code);
-  const common = { accountId, regionId, vpcId, isDefault: 1, creationTime: toSecondsTime(tx.now) } as const;
-  const { vpcId: _, ...vpc } = common;
-  await tx.db
-    .insertInto('vpcs')
-    .values({
-      ...vpc,
-      id: vpcId,
-      networkIndex: await takeNetworkIndex(tx),
-      cidrBlock: config.network.defaultVpcCidr,
-      status: 'Available',
-    })
-    .execute();
-  const { first } = parseIpv4Cidr(config.network.defaultVpcCidr);
-  for (const [index, zone] of region.zones.entries()) {
-    const cidrBlock = `${formatIpv4(first + index * 2 ** (32 - defaultVSwitchBits))}/${defaultVSwitchBits}`;
-    await tx.db
-      .insertInto('vSwitches')
-      .values({
-        ...common,
-        id: createId('vSwitch', region.code),
-        zoneId: zone as ZoneId,
-        cidrBlock,
-        status: 'Available',
-      })
-      .execute();
-  }
+  const scope = { accountId, regionId, isDefault: 1 } as const;
+  const vpc = await createVpc(tx, region.code, { ...scope, cidrBlock: config.network.defaultVpcCidr });
+  for (const zone of region.zones) await createDefaultVSwitch(tx, region.code, vpc, zone as ZoneId);
+  const common = { ...scope, vpcId: vpc.id, creationTime: vpc.creationTime };
   const securityGroupId = createId('securityGroup', region.code);
   await tx.db
     .insertInto('securityGroups')
@@ -118,7 +102,26 @@ export async function ensureDefaultNetwork(
       })
       .execute();
   }
-  await tx.record({ resourceType: 'vpc', resourceId: vpcId, action: 'CreateDefaultVpc' });
-  tx.wake({ kind: 'vpc', id: vpcId });
-  return vpcId;
+  await tx.record({ resourceType: 'vpc', resourceId: vpc.id, action: 'CreateDefaultVpc' });
+  return vpc.id;
+}
+
+/**
+ * Gives a zone its vSwitch in the default VPC: the first range of the usual size that no other has.
+ * `undefined` when the VPC is full.
+ */
+export async function createDefaultVSwitch(
+  tx: Transaction,
+  regionCode: string,
+  vpc: Vpc,
+  zoneId: ZoneId,
+): Promise<VSwitchId | undefined> {
+  const taken = (await listVSwitches(tx.db, vpc.id)).map((vSwitch) => vSwitch.cidrBlock);
+  const { first, last } = parseIpv4Cidr(vpc.cidrBlock);
+  for (let start = first; start < last; start += 2 ** (32 - defaultVSwitchBits)) {
+    const cidrBlock = `${formatIpv4(start)}/${defaultVSwitchBits}`;
+    if (taken.some((other) => cidrsOverlap(other, cidrBlock))) continue;
+    return createVSwitch(tx, regionCode, vpc, { zoneId, cidrBlock, isDefault: 1 });
+  }
+  return undefined;
 }

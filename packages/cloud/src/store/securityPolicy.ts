@@ -3,6 +3,7 @@ import { groupBy } from '../domain/collections.js';
 import type { PrefixListId, VpcId } from '../domain/ids.js';
 import type {
   PortRange,
+  PrefixList,
   SecurityGroup,
   SecurityPeer,
   SecurityPolicy,
@@ -42,8 +43,32 @@ export async function readSecurityPolicy(
       const same = knownGroups.get(row.id);
       return same && isDeepStrictEqual(same, group) ? same : group;
     }),
-    prefixLists: [],
+    prefixLists: await readPrefixLists(db, vpcId),
   };
+}
+
+/** The prefix lists that rules of the VPC's groups name, with all of their ranges. */
+async function readPrefixLists(db: Reader, vpcId: VpcId): Promise<PrefixList[]> {
+  const rows = await db
+    .selectFrom('prefixLists as list')
+    .leftJoin('prefixListEntries as entry', 'entry.prefixListId', 'list.id')
+    .select(['list.id', 'entry.cidr'])
+    .where('list.id', 'in', (eb) =>
+      eb
+        .selectFrom('securityGroupRules as rule')
+        .innerJoin('securityGroups as securityGroup', 'securityGroup.id', 'rule.securityGroupId')
+        .select('rule.peerPrefixListId')
+        .$castTo<{ peerPrefixListId: PrefixListId }>()
+        .where('securityGroup.vpcId', '=', vpcId)
+        .where('rule.peerPrefixListId', 'is not', null),
+    )
+    .orderBy('list.id')
+    .orderBy('entry.cidr')
+    .execute();
+  return [...groupBy(rows, (row) => row.id)].map(([id, entries]) => ({
+    id,
+    cidrs: entries.flatMap(({ cidr }) => cidr ?? []),
+  }));
 }
 
 function toSecurityRule(rule: SecurityGroupRule): SecurityRule {

@@ -3,15 +3,25 @@ import type {
   AccountId,
   CommandId,
   DiskId,
+  EipId,
+  ForwardEntryId,
+  ForwardTableId,
   HostId,
   InstanceId,
   InvocationId,
   KeyPairId,
+  NatGatewayId,
   NetworkInterfaceId,
+  PrefixListId,
   RegionId,
+  RouteEntryId,
+  RouteTableId,
   SecurityGroupId,
   SecurityGroupRuleId,
+  SnatEntryId,
+  SnatTableId,
   VpcId,
+  VRouterId,
   VSwitchId,
   ZoneId,
 } from '../domain/ids.js';
@@ -157,10 +167,18 @@ export interface VpcTable {
   name: Generated<string>;
   description: Generated<string>;
   cidrBlock: string;
+  /** JSON list of further ranges, in the order in which they were added. */
+  secondaryCidrBlocks: Generated<string>;
+  /** JSON list of the ranges that the user calls private; kept for the answer only. */
+  userCidrs: Generated<string>;
   isDefault: Generated<Flag>;
-  status: 'Pending' | 'Available' | 'Deleted';
+  /** Deleted: the host still has something of it. */
+  status: 'Available' | 'Deleted';
   creationTime: string;
   resourceGroupId: Generated<string>;
+  vRouterId: VRouterId;
+  vRouterName: Generated<string>;
+  vRouterDescription: Generated<string>;
 }
 
 export interface VSwitchTable {
@@ -174,8 +192,10 @@ export interface VSwitchTable {
   description: Generated<string>;
   cidrBlock: string;
   isDefault: Generated<Flag>;
-  status: 'Pending' | 'Available' | 'Deleted';
+  status: 'Available' | 'Deleted';
   creationTime: string;
+  /** The VPC's system table, unless another one was associated. */
+  routeTableId: RouteTableId;
   /** Where the search for a free address goes on, so that addresses are not reused at once. */
   nextAddress: string | null;
 }
@@ -247,6 +267,125 @@ export interface SecurityGroupMemberTable {
   networkInterfaceId: NetworkInterfaceId;
   /** Order in which the groups were named, as clients compare lists. */
   position: number;
+}
+
+/** Address ranges under one name, for the rules of security groups. */
+export interface PrefixListTable {
+  sequence: Generated<number>;
+  id: PrefixListId;
+  accountId: AccountId;
+  regionId: RegionId;
+  name: string;
+  description: Generated<string>;
+  addressFamily: 'IPv4' | 'IPv6';
+  maxEntries: number;
+  creationTime: string;
+  resourceGroupId: Generated<string>;
+}
+
+export interface PrefixListEntryTable {
+  sequence: Generated<number>;
+  prefixListId: PrefixListId;
+  cidr: string;
+  description: Generated<string>;
+}
+
+export interface RouteTableTable {
+  sequence: Generated<number>;
+  id: RouteTableId;
+  accountId: AccountId;
+  regionId: RegionId;
+  vpcId: VpcId;
+  name: Generated<string>;
+  description: Generated<string>;
+  type: 'System' | 'Custom';
+  creationTime: string;
+}
+
+/** Entries that users made. Those of the system follow from the vSwitches. */
+export interface RouteEntryTable {
+  sequence: Generated<number>;
+  id: RouteEntryId;
+  routeTableId: RouteTableId;
+  name: Generated<string>;
+  description: Generated<string>;
+  destinationCidr: string;
+  nextHopType: 'Instance' | 'NetworkInterface' | 'NatGateway';
+  nextHopId: string;
+  /** For instances: their primary one at the time. Null for NAT gateways. */
+  networkInterfaceId: NetworkInterfaceId | null;
+  creationTime: string;
+}
+
+/** Public addresses: elastic IPs, and those that live and die with their instance. */
+export interface EipTable {
+  sequence: Generated<number>;
+  id: EipId;
+  accountId: AccountId;
+  regionId: RegionId;
+  /** `instance`: the instance's own public address, which the EIP actions do not show. */
+  owner: 'account' | 'instance';
+  address: string;
+  name: Generated<string>;
+  description: Generated<string>;
+  bandwidthMbits: number;
+  internetChargeType: Generated<string>;
+  chargeType: Generated<string>;
+  isp: Generated<string>;
+  /** Associating and Unassociating last until the hosts are so. */
+  status: 'Available' | 'Associating' | 'InUse' | 'Unassociating';
+  instanceType: 'EcsInstance' | 'NetworkInterface' | 'Nat' | null;
+  instanceId: string | null;
+  vpcId: VpcId | null;
+  /** Null for NAT gateways, as is the private address. */
+  networkInterfaceId: NetworkInterfaceId | null;
+  privateAddress: string | null;
+  deletionProtection: Generated<Flag>;
+  creationTime: string;
+  resourceGroupId: Generated<string>;
+}
+
+export interface NatGatewayTable {
+  sequence: Generated<number>;
+  id: NatGatewayId;
+  accountId: AccountId;
+  regionId: RegionId;
+  vpcId: VpcId;
+  vSwitchId: VSwitchId;
+  name: Generated<string>;
+  description: Generated<string>;
+  eipBindMode: Generated<string>;
+  snatTableId: SnatTableId;
+  forwardTableId: ForwardTableId;
+  icmpReplyEnabled: Generated<Flag>;
+  deletionProtection: Generated<Flag>;
+  creationTime: string;
+}
+
+export interface SnatEntryTable {
+  sequence: Generated<number>;
+  id: SnatEntryId;
+  natGatewayId: NatGatewayId;
+  name: Generated<string>;
+  /** Null when the entry names a range. */
+  sourceVSwitchId: VSwitchId | null;
+  sourceCidr: string;
+  /** JSON list of EIPs of the gateway. */
+  snatIps: string;
+  eipAffinity: Generated<Flag>;
+}
+
+export interface ForwardEntryTable {
+  sequence: Generated<number>;
+  id: ForwardEntryId;
+  natGatewayId: NatGatewayId;
+  name: Generated<string>;
+  protocol: 'tcp' | 'udp' | 'any';
+  externalIp: string;
+  /** `8080`, `8080/8090` or `any`. */
+  externalPort: string;
+  internalIp: string;
+  internalPort: string;
 }
 
 export interface KeyPairTable {
@@ -379,6 +518,14 @@ export interface Tables {
   networkInterfaces: NetworkInterfaceTable;
   privateAddresses: PrivateAddressTable;
   securityGroupMembers: SecurityGroupMemberTable;
+  prefixLists: PrefixListTable;
+  prefixListEntries: PrefixListEntryTable;
+  routeTables: RouteTableTable;
+  routeEntries: RouteEntryTable;
+  eips: EipTable;
+  natGateways: NatGatewayTable;
+  snatEntries: SnatEntryTable;
+  forwardEntries: ForwardEntryTable;
   keyPairs: KeyPairTable;
   tags: TagTable;
   commands: CommandTable;
@@ -397,6 +544,13 @@ export type VSwitch = Selectable<VSwitchTable>;
 export type SecurityGroup = Selectable<SecurityGroupTable>;
 export type SecurityGroupRule = Selectable<SecurityGroupRuleTable>;
 export type NetworkInterface = Selectable<NetworkInterfaceTable>;
+export type PrefixList = Selectable<PrefixListTable>;
+export type RouteTable = Selectable<RouteTableTable>;
+export type RouteEntry = Selectable<RouteEntryTable>;
+export type Eip = Selectable<EipTable>;
+export type NatGateway = Selectable<NatGatewayTable>;
+export type SnatEntry = Selectable<SnatEntryTable>;
+export type ForwardEntry = Selectable<ForwardEntryTable>;
 export type KeyPair = Selectable<KeyPairTable>;
 export type Disk = Selectable<DiskTable>;
 export type Command = Selectable<CommandTable>;

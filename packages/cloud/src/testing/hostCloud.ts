@@ -40,7 +40,12 @@ export class HostCloud {
         },
       ],
       // Ranges that the cloud of this machine, should one run, does not use.
-      network: { transitCidr: '100.72.0.0/16', fabricCidr: '100.73.0.0/16', metadataPort: 18_775 },
+      network: {
+        transitCidr: '100.72.0.0/16',
+        fabricCidr: '100.73.0.0/16',
+        metadataPort: 18_775,
+        eipPools: [{ cidr: '198.51.100.0/24', local: true }],
+      },
     });
     const hostCloud = new HostCloud(directory, config, engine, image);
     await hostCloud.startControlPlane(options);

@@ -45,6 +45,15 @@ export function parseIpv4Cidr(cidr: string): Ipv4Range {
   return range;
 }
 
+/** Whether a text is an IPv4 range or address. */
+export function isIpv4Cidr(text: string): boolean {
+  try {
+    return findIpv4Range(text) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 /** The length of the mask of a CIDR. */
 export function prefixLength(cidr: string): number {
   const { first, last } = parseIpv4Cidr(cidr);

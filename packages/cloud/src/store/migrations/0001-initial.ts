@@ -73,15 +73,36 @@ CREATE INDEX disksByInstance ON disks (instanceId);
 CREATE TABLE vpcs (
   sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
   regionId TEXT NOT NULL, networkIndex INTEGER NOT NULL UNIQUE, name TEXT NOT NULL DEFAULT '',
-  description TEXT NOT NULL DEFAULT '', cidrBlock TEXT NOT NULL, isDefault INTEGER NOT NULL DEFAULT 0,
-  status TEXT NOT NULL, creationTime TEXT NOT NULL, resourceGroupId TEXT NOT NULL DEFAULT ''
+  description TEXT NOT NULL DEFAULT '', cidrBlock TEXT NOT NULL,
+  secondaryCidrBlocks TEXT NOT NULL DEFAULT '[]', userCidrs TEXT NOT NULL DEFAULT '[]',
+  isDefault INTEGER NOT NULL DEFAULT 0, status TEXT NOT NULL, creationTime TEXT NOT NULL,
+  resourceGroupId TEXT NOT NULL DEFAULT '', vRouterId TEXT NOT NULL UNIQUE,
+  vRouterName TEXT NOT NULL DEFAULT '', vRouterDescription TEXT NOT NULL DEFAULT ''
 );
+CREATE INDEX vpcsByAccount ON vpcs (accountId, regionId, sequence);
+
+CREATE TABLE routeTables (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
+  regionId TEXT NOT NULL, vpcId TEXT NOT NULL, name TEXT NOT NULL DEFAULT '',
+  description TEXT NOT NULL DEFAULT '', type TEXT NOT NULL, creationTime TEXT NOT NULL
+);
+CREATE INDEX routeTablesByVpc ON routeTables (vpcId);
+
+CREATE TABLE routeEntries (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
+  routeTableId TEXT NOT NULL REFERENCES routeTables (id) ON DELETE CASCADE,
+  name TEXT NOT NULL DEFAULT '', description TEXT NOT NULL DEFAULT '', destinationCidr TEXT NOT NULL,
+  nextHopType TEXT NOT NULL, nextHopId TEXT NOT NULL, networkInterfaceId TEXT, creationTime TEXT NOT NULL,
+  UNIQUE (routeTableId, destinationCidr)
+);
+CREATE INDEX routeEntriesByNextHop ON routeEntries (nextHopId);
 
 CREATE TABLE vSwitches (
   sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
   regionId TEXT NOT NULL, zoneId TEXT NOT NULL, vpcId TEXT NOT NULL, name TEXT NOT NULL DEFAULT '',
   description TEXT NOT NULL DEFAULT '', cidrBlock TEXT NOT NULL, isDefault INTEGER NOT NULL DEFAULT 0,
-  status TEXT NOT NULL, creationTime TEXT NOT NULL, nextAddress TEXT
+  status TEXT NOT NULL, creationTime TEXT NOT NULL,
+  routeTableId TEXT NOT NULL REFERENCES routeTables (id), nextAddress TEXT
 );
 CREATE INDEX vSwitchesByVpc ON vSwitches (vpcId);
 
@@ -126,6 +147,56 @@ CREATE TABLE securityGroupMembers (
   position INTEGER NOT NULL, PRIMARY KEY (securityGroupId, networkInterfaceId)
 ) WITHOUT ROWID;
 CREATE INDEX securityGroupMembersByInterface ON securityGroupMembers (networkInterfaceId);
+
+CREATE TABLE prefixLists (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
+  regionId TEXT NOT NULL, name TEXT NOT NULL, description TEXT NOT NULL DEFAULT '',
+  addressFamily TEXT NOT NULL, maxEntries INTEGER NOT NULL, creationTime TEXT NOT NULL,
+  resourceGroupId TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE prefixListEntries (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  prefixListId TEXT NOT NULL REFERENCES prefixLists (id) ON DELETE CASCADE,
+  cidr TEXT NOT NULL, description TEXT NOT NULL DEFAULT '', UNIQUE (prefixListId, cidr)
+);
+
+CREATE TABLE eips (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
+  regionId TEXT NOT NULL, owner TEXT NOT NULL, address TEXT NOT NULL UNIQUE, name TEXT NOT NULL DEFAULT '',
+  description TEXT NOT NULL DEFAULT '', bandwidthMbits INTEGER NOT NULL,
+  internetChargeType TEXT NOT NULL DEFAULT 'PayByBandwidth', chargeType TEXT NOT NULL DEFAULT 'PostPaid',
+  isp TEXT NOT NULL DEFAULT 'BGP', status TEXT NOT NULL, instanceType TEXT, instanceId TEXT, vpcId TEXT,
+  networkInterfaceId TEXT, privateAddress TEXT, deletionProtection INTEGER NOT NULL DEFAULT 0,
+  creationTime TEXT NOT NULL, resourceGroupId TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX eipsByAccount ON eips (accountId, regionId, sequence);
+CREATE INDEX eipsByVpc ON eips (vpcId);
+CREATE INDEX eipsByInstance ON eips (instanceId);
+CREATE INDEX eipsByInterface ON eips (networkInterfaceId);
+CREATE INDEX eipsUnsettled ON eips (vpcId) WHERE status IN ('Associating', 'Unassociating');
+
+CREATE TABLE natGateways (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
+  regionId TEXT NOT NULL, vpcId TEXT NOT NULL, vSwitchId TEXT NOT NULL, name TEXT NOT NULL DEFAULT '',
+  description TEXT NOT NULL DEFAULT '', eipBindMode TEXT NOT NULL DEFAULT 'MULTI_BINDED',
+  snatTableId TEXT NOT NULL UNIQUE, forwardTableId TEXT NOT NULL UNIQUE,
+  icmpReplyEnabled INTEGER NOT NULL DEFAULT 1, deletionProtection INTEGER NOT NULL DEFAULT 0,
+  creationTime TEXT NOT NULL
+);
+CREATE INDEX natGatewaysByVpc ON natGateways (vpcId);
+CREATE TABLE snatEntries (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
+  natGatewayId TEXT NOT NULL REFERENCES natGateways (id) ON DELETE CASCADE, name TEXT NOT NULL DEFAULT '',
+  sourceVSwitchId TEXT, sourceCidr TEXT NOT NULL, snatIps TEXT NOT NULL, eipAffinity INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (natGatewayId, sourceCidr)
+);
+CREATE TABLE forwardEntries (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
+  natGatewayId TEXT NOT NULL REFERENCES natGateways (id) ON DELETE CASCADE, name TEXT NOT NULL DEFAULT '',
+  protocol TEXT NOT NULL, externalIp TEXT NOT NULL, externalPort TEXT NOT NULL, internalIp TEXT NOT NULL,
+  internalPort TEXT NOT NULL
+);
+CREATE INDEX forwardEntriesByGateway ON forwardEntries (natGatewayId);
 
 CREATE TABLE keyPairs (
   sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
