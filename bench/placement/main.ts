@@ -95,7 +95,7 @@ function printList(list: PodList, ofList: readonly Result[]): void {
             : [paper.at95, paper.at100, paper.at130].map((x) => x.toFixed(2)).join(' '),
         'of FGD': fgd === undefined ? '' : (result.at100 / fgd.at100).toFixed(2),
         'of bound': (result.at100 / boundAt100[list]).toFixed(2),
-        'ms a decision': result.meanDecisionMs.toFixed(3),
+        'CPU ms a decision': result.meanDecisionMs.toFixed(3),
       };
     }),
   );

@@ -37,9 +37,10 @@ export function cardValues(demand: readonly SliceDemand[]): Float64Array {
     if (!pivot(inverse, level, best.pattern)) break;
     best = knapsack(percents, columnSums(inverse));
   }
-  // An empty card is worth itself, also where no slices are asked.
-  best.values[cardPercent] = 1;
-  return best.values;
+  // An empty card is worth one, also where no slices are asked; the last digits may differ.
+  const values = best.values.map((value) => Math.min(1, value));
+  values[cardPercent] = 1;
+  return values;
 }
 
 function mergeSizes(demand: readonly SliceDemand[]): Iterable<SliceDemand> {

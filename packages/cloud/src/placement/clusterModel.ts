@@ -21,8 +21,24 @@ export interface Placement {
 
 export interface Refusal {
   readonly placed: false;
-  /** One sentence for people: what no host has. `explain` gives the rest. */
+  /**
+   * One sentence for people: what no host has. `explain` gives the rest. It is made when it is read,
+   * from the model as it is then.
+   */
   readonly summary: string;
+}
+
+class Refused implements Refusal {
+  readonly placed = false;
+
+  constructor(
+    private readonly hosts: HostSlots,
+    private readonly request: PlacementRequest,
+  ) {}
+
+  get summary(): string {
+    return summarize(this.hosts, this.request);
+  }
 }
 
 /** Tables kept; the one used longest ago goes first. A table of 10,000 hosts takes 80 KB. */
@@ -111,7 +127,7 @@ export class ClusterModel {
     const policy = this.#policies[strategy];
     policy.observe(request, () => this.#hosts);
     const best = this.#table(request, strategy).best(this.#hosts, request);
-    if (best === undefined) return { placed: false, summary: summarize(this.#hosts, request) };
+    if (best === undefined) return new Refused(this.#hosts, request);
     const cards: CardUsage[] = [];
     if (request.gpu !== undefined) policy.scorer(request).score(best, cards);
     return { placed: true, hostId: best.host.id, cards: sharesOf(cards, request.gpu) };

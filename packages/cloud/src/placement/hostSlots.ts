@@ -12,6 +12,9 @@ export class HostSlots {
   readonly #empty: number[] = [];
   #changes: number[] = [];
   #dropped = 0;
+  /** By place: the last look at the changes in which it was met. */
+  readonly #roundOf: number[] = [];
+  #round = 0;
 
   find(hostId: HostId): HostUsage | undefined {
     const slot = this.#slotOf.get(hostId);
@@ -49,11 +52,19 @@ export class HostSlots {
     return this.#dropped + this.#changes.length;
   }
 
-  /** The places changed since `revision`, some perhaps twice; undefined: too many to tell. */
+  /** The places changed since `revision`, each once; undefined: too many to tell. */
   changedSince(revision: number): readonly number[] | undefined {
     const from = revision - this.#dropped;
     if (from < 0 || this.#changes.length - from > this.slots.length) return undefined;
-    return this.#changes.slice(from);
+    const changed: number[] = [];
+    this.#round++;
+    for (let i = from; i < this.#changes.length; i++) {
+      const slot = this.#changes[i] ?? 0;
+      if (this.#roundOf[slot] === this.#round) continue;
+      this.#roundOf[slot] = this.#round;
+      changed.push(slot);
+    }
+    return changed;
   }
 
   #record(slot: number): void {

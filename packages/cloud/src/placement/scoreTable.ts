@@ -53,7 +53,7 @@ export class ScoreTable {
       this.#scores = grown;
     }
     if (changed !== undefined) {
-      for (const slot of new Set(changed)) this.#scores[slot] = this.#score(slots[slot]);
+      for (const slot of changed) this.#scores[slot] = this.#score(slots[slot]);
       return;
     }
     for (let slot = 0; slot < slots.length; slot++) this.#scores[slot] = this.#score(slots[slot]);
