@@ -18,6 +18,11 @@ export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
+/** How the user called this program, so that what is printed can be pasted: the launcher tells. */
+export function commandName(): string {
+  return process.env['EGS_COMMAND'] || 'egs';
+}
+
 /** Where a cloud lives unless told otherwise. */
 export function defaultDataDirectory(): string {
   const { EGS_DATA, XDG_DATA_HOME } = process.env;

@@ -1,12 +1,15 @@
 import { request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type CloudStatus, type HostDescription, operatorSocketPath } from '@openegs/cloud/operator';
+import { commandName } from '../context.js';
 import { CommandError } from '../errors.js';
 
 /** Nobody listens on the operator's socket of the data directory. */
 export class NotRunningError extends CommandError {
   constructor(dataDirectory: string) {
-    super(`no cloud is running on ${dataDirectory}: start one with "egs up"`, { code: 'NotRunning' });
+    super(`no cloud is running on ${dataDirectory}: start one with "${commandName()} up"`, {
+      code: 'NotRunning',
+    });
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { runCommand } from '../api/runCommand.js';
 import { openApi } from '../cloudAccess.js';
-import { createContext } from '../context.js';
+import { commandName, createContext } from '../context.js';
 import { defaultListen } from '../listenAddress.js';
 import { formatFacts } from '../output.js';
 import { addressOf } from './instance.js';
@@ -42,8 +42,8 @@ export function addQuickstart(program: Command): void {
         formatFacts([
           ['instance', `${instance.InstanceId}  ${instance.InstanceType}  ${addressOf(instance)}`],
           ...text.split('\n').map((line, index) => [index === 0 ? 'it says' : '', line] as const),
-          ['log in', `egs instance ssh ${instance.InstanceId}`],
-          ['release', `egs instance rm --force ${instance.InstanceId}`],
+          ['log in', `${commandName()} instance ssh ${instance.InstanceId}`],
+          ['release', `${commandName()} instance rm --force ${instance.InstanceId}`],
         ]),
       );
     });

@@ -4,7 +4,7 @@ import { OperatorClient } from '../api/operatorClient.js';
 import { BackgroundCloud } from '../backgroundCloud.js';
 import { credentialsFileOf } from '../cloudAccess.js';
 import { loadConfig } from '../configFile.js';
-import { type Context, createContext, isRoot } from '../context.js';
+import { type Context, commandName, createContext, isRoot } from '../context.js';
 import { defaultListen, parseListen } from '../listenAddress.js';
 import { chooseEngine, supplyEngine } from '../localEngine.js';
 import { formatFacts } from '../output.js';
@@ -39,7 +39,10 @@ export function addUp(program: Command): void {
           ['region', region],
           ['engine', engine],
           ['key', credentialsFile],
-          ['next', 'egs instance run --name first && egs instance exec first -- uname -a'],
+          [
+            'next',
+            `${commandName()} instance run --name first && ${commandName()} instance exec first -- uname -a`,
+          ],
         ]),
       );
     });

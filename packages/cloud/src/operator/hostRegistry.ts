@@ -85,7 +85,10 @@ export class HostRegistry {
     });
     const records = await listHostRecords(store.reader);
     const connected = Promise.all(records.map((record) => this.keepConnecting(record)));
-    await Promise.race([connected, delay(startWaitMs, undefined, { ref: false })]);
+    const waited = new AbortController();
+    const { signal } = waited;
+    await Promise.race([connected, delay(startWaitMs, undefined, { signal }).catch(() => undefined)]);
+    waited.abort();
   }
 
   /** Follows the cloud from now on: hosts that join or leave are told to its placement and its loops. */

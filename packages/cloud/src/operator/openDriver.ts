@@ -16,7 +16,7 @@ export interface DriverContext {
   readonly cloudId: string;
 }
 
-type LxdEngine = Extract<HostEndpoint['engine'], { driver: 'lxd' }>;
+export type LxdEngine = Extract<HostEndpoint['engine'], { driver: 'lxd' }>;
 
 /** Connects to a host's engine. Rejects with a `ComputeError` when it does not answer. */
 export async function openDriver(
