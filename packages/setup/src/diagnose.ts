@@ -59,7 +59,7 @@ async function checkEngine(): Promise<Diagnosis> {
     const daemon = await findDaemon(flavor);
     if (daemon !== undefined)
       return { name, status: 'ok', detail: `${flavor.name} is installed (${daemon})` };
-    if (await isPackageAvailable(flavor.name)) installable.push(flavor.name);
+    if (await isPackageAvailable(flavor.package)) installable.push(flavor.package);
   }
   const [first] = installable;
   if (first === undefined) {

@@ -14,10 +14,12 @@ export interface EngineFlavor {
   /** Directories of a daemon that the distribution, snap or the owner has set up. */
   readonly usualDirectories: readonly string[];
   readonly unit: string;
-  readonly packages: readonly string[];
+  /** Debian package of the daemon, without what only virtual machines need. */
+  readonly package: string;
 }
 
-const commonPackages = ['btrfs-progs', 'lxcfs', 'uidmap', 'squashfs-tools', 'rsync'];
+/** What every engine needs beside itself for containers on a btrfs pool. */
+const helperPackages = ['btrfs-progs', 'lxcfs', 'uidmap', 'squashfs-tools', 'rsync'];
 
 export const engineFlavors: Readonly<Record<EngineName, EngineFlavor>> = {
   incus: {
@@ -26,7 +28,7 @@ export const engineFlavors: Readonly<Record<EngineName, EngineFlavor>> = {
     directoryVariable: 'INCUS_DIR',
     usualDirectories: ['/var/lib/incus'],
     unit: 'incus.service',
-    packages: ['incus', ...commonPackages],
+    package: 'incus-base',
   },
   lxd: {
     name: 'lxd',
@@ -34,7 +36,7 @@ export const engineFlavors: Readonly<Record<EngineName, EngineFlavor>> = {
     directoryVariable: 'LXD_DIR',
     usualDirectories: ['/var/lib/lxd', '/var/snap/lxd/common/lxd'],
     unit: 'lxd.service',
-    packages: ['lxd', ...commonPackages],
+    package: 'lxd',
   },
 };
 
@@ -49,10 +51,15 @@ export async function findDaemon(flavor: EngineFlavor): Promise<string | undefin
   return undefined;
 }
 
+/** Packages that the engine needs on this machine; its own only when it has not come in another way. */
+export async function listEnginePackages(flavor: EngineFlavor): Promise<string[]> {
+  return (await findDaemon(flavor)) === undefined ? [flavor.package, ...helperPackages] : helperPackages;
+}
+
 /** The engine to use on this machine: the one that is installed, else the one that apt can install. */
 export async function chooseFlavor(): Promise<EngineFlavor> {
   const flavors = Object.values(engineFlavors);
   for (const flavor of flavors) if ((await findDaemon(flavor)) !== undefined) return flavor;
-  for (const flavor of flavors) if (await isPackageAvailable(flavor.name)) return flavor;
+  for (const flavor of flavors) if (await isPackageAvailable(flavor.package)) return flavor;
   throw new SetupError('Neither Incus nor LXD is installed or in the package sources of this machine');
 }

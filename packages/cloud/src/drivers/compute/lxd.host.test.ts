@@ -17,6 +17,9 @@ import { LxdComputeDriver } from './lxd/LxdComputeDriver.js';
 
 const execFile = promisify(execFileWithCallback);
 
+// Guests boot, and shut down, several times in a test.
+vi.setConfig({ testTimeout: 60_000 });
+
 const isRoot = process.getuid?.() === 0;
 if (!isRoot && process.env['CI'] === 'true') throw new Error('The tests of LxdComputeDriver need root');
 
@@ -36,7 +39,12 @@ describe.skipIf(!isRoot)(`LxdComputeDriver${isRoot ? '' : ' (left out: needs roo
 
   beforeAll(async () => {
     image = await ensureBaseImage();
-    engine = await startPrivateEngine({ directory: `/var/lib/egs-test-${randomBytes(4).toString('hex')}` });
+    // `EGS_TEST_ENGINE=incus` puts the same driver to the test on the other engine, where it is installed.
+    const { EGS_TEST_ENGINE } = process.env;
+    engine = await startPrivateEngine({
+      directory: `/var/lib/egs-test-${randomBytes(4).toString('hex')}`,
+      ...(EGS_TEST_ENGINE === 'incus' || EGS_TEST_ENGINE === 'lxd' ? { flavor: EGS_TEST_ENGINE } : {}),
+    });
     const driver = await connect('contract');
     await driver.importImage(image.name, image);
     await driver.close();

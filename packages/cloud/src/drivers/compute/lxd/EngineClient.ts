@@ -100,27 +100,23 @@ export class EngineClient {
     return (await this.call<Operation>(method, path, options)).metadata;
   }
 
-  /** Waits for the end of an operation. */
+  /** Waits for the end of an operation. `what` is how an error tells what has failed. */
   async wait(what: string, operationId: string): Promise<Operation> {
-    // An operation ends with the daemon that ran it: a new one does not know it.
     const path = `/1.0/operations/${operationId}/wait`;
-    const { metadata } = await this.call<Operation>('GET', path, { query: { timeout: '-1' } }).catch(
-      (error: unknown) => {
-        if (
-          error instanceof ComputeError &&
-          error.reason === 'not-found' &&
-          /operation/i.test(error.message)
-        ) {
-          throw new ComputeError('unavailable', `${what}: the engine was restarted meanwhile`, {
-            cause: error,
-          });
-        }
-        throw error;
-      },
-    );
-    // LXD answers with a failed operation; Incus makes an error of it, which `call` has thrown.
-    if (metadata.status_code >= 400) throw toComputeError(what, metadata.err);
-    return metadata;
+    const options = { query: { timeout: '-1' } };
+    const { envelope } = await this.#send('GET', path, options, what).catch((error: unknown) => {
+      // An operation ends with the daemon that ran it: a new one does not know it.
+      if (error instanceof ComputeError && error.reason === 'not-found' && /operation/i.test(error.message)) {
+        throw new ComputeError('unavailable', `${what}: the engine was restarted meanwhile`, {
+          cause: error,
+        });
+      }
+      throw error;
+    });
+    const operation = envelope.metadata as Operation;
+    // LXD answers with a failed operation; Incus makes an error of it, which has been thrown.
+    if (operation.status_code >= 400) throw toComputeError(what, operation.err);
+    return operation;
   }
 
   /** Content that is not JSON, such as a file; `undefined` when there is none. */
@@ -169,8 +165,8 @@ export class EngineClient {
     method: Dispatcher.HttpMethod,
     path: string,
     { query = {}, headers = {}, body }: EngineRequest,
+    what = `${method} ${path}`,
   ): Promise<{ readonly envelope: Envelope; readonly etag: string | undefined }> {
-    const what = `${method} ${path}`;
     const content = encodeBody(body);
     let statusCode: number;
     let envelope: Envelope;

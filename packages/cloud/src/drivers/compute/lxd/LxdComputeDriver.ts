@@ -62,6 +62,8 @@ until [ -S /run/systemd/private ]; do sleep 0.05; done`;
 
 const forceStopTimeoutSeconds = 60;
 
+/** What LXD and Incus say of a name that an instance has. */
+const taken = /already exists|UNIQUE constraint failed: instances/i;
 /** What the engine says while another operation on the instance goes on, and when that is just over. */
 const busy = /is busy running|matching non-reusable operation has now succeeded/i;
 /** How long another operation on the same instance is waited for. */
@@ -163,7 +165,7 @@ export class LxdComputeDriver implements ComputeDriver {
       if (error instanceof ComputeError && error.reason === 'not-found') {
         throw new ComputeError('refused', error.message, { cause: error });
       }
-      if (!(error instanceof Error && /already exists/i.test(error.message))) throw error;
+      if (!(error instanceof Error && taken.test(error.message))) throw error;
       const found = await this.#find(spec.name);
       if (found === undefined) {
         const message = `The name ${spec.name} is taken by an instance that is not ours`;

@@ -10,6 +10,7 @@ const meanings: readonly (readonly [RegExp, ComputeErrorReason])[] = [
     'in-use',
   ],
   [/daemon is shutting down|not (yet )?ready|database is locked|etag doesn't match/i, 'unavailable'],
+  [/invalid instance name|image not provided/i, 'refused'],
   [/instance not found|no such (instance|object)|^not found/i, 'not-found'],
 ];
 
