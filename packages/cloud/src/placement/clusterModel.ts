@@ -187,9 +187,10 @@ export class ClusterModel {
   }
 
   #table(request: PlacementRequest, strategy: Strategy): ScoreTable {
-    const { cpuMilli, memoryMiB, diskGiB, zoneId, gpu } = request;
+    const { cpuMilli, memoryMiB, diskGiB, zoneId, tenancy, gpu } = request;
     const asked = gpu === undefined ? '' : gpuKey(gpu);
-    const key = `${strategy}|${cpuMilli}|${memoryMiB}|${diskGiB}|${zoneId ?? ''}|${asked}`;
+    const dedicated = tenancy === undefined ? '' : `${tenancy.accountId}/${tenancy.dedicatedHostId ?? ''}`;
+    const key = `${strategy}|${cpuMilli}|${memoryMiB}|${diskGiB}|${zoneId ?? ''}|${dedicated}|${asked}`;
     const known = this.#tables.get(key);
     if (known !== undefined) {
       this.#tables.delete(key);

@@ -73,6 +73,8 @@ function closeness(misfit: HostMisfit): number {
       return misfit.fitting;
     case 'zone':
     case 'state':
+    case 'dedicated':
+    case 'notDedicated':
     case 'constraint':
       return 0;
   }
@@ -84,6 +86,10 @@ export function hostText(misfit: HostMisfit): string {
       return `is in zone ${misfit.zoneId}`;
     case 'state':
       return `the host is ${misfit.state}`;
+    case 'dedicated':
+      return 'the host is dedicated';
+    case 'notDedicated':
+      return 'not the dedicated host asked for';
     case 'constraint':
       return misfit.why;
     case 'cpu':

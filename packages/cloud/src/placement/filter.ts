@@ -1,4 +1,5 @@
 import type { ZoneId } from '../domain/ids.js';
+import type { Host } from './host.js';
 import { type CardUsage, type HostUsage, isIdle } from './hostUsage.js';
 import type { GpuRequest, PlacementRequest } from './request.js';
 
@@ -16,6 +17,8 @@ export type CardMisfit =
 export type HostMisfit =
   | { readonly reason: 'zone'; readonly zoneId: ZoneId }
   | { readonly reason: 'state'; readonly state: 'draining' | 'lost' }
+  | { readonly reason: 'dedicated' }
+  | { readonly reason: 'notDedicated' }
   | { readonly reason: 'constraint'; readonly why: string }
   | { readonly reason: 'cpu'; readonly askedMilli: number; readonly freeMilli: number }
   | { readonly reason: 'memory'; readonly askedMiB: number; readonly freeMiB: number }
@@ -50,6 +53,17 @@ export function cardFits(usage: CardUsage, gpu: GpuRequest): boolean {
   );
 }
 
+/** Dedicated hosts take only what asks for them, and what asks for one goes nowhere else. */
+function tenancyFits(host: Host, { tenancy }: PlacementRequest): boolean {
+  const { dedication } = host;
+  if (tenancy === undefined || dedication === undefined)
+    return tenancy === undefined && dedication === undefined;
+  if (tenancy.accountId !== dedication.accountId) return false;
+  return tenancy.dedicatedHostId === undefined
+    ? dedication.autoPlacement
+    : tenancy.dedicatedHostId === dedication.dedicatedHostId;
+}
+
 /** Whether `capacityMisfit` finds nothing. */
 export function hostFits(usage: HostUsage, request: PlacementRequest): boolean {
   const { host, free } = usage;
@@ -57,6 +71,7 @@ export function hostFits(usage: HostUsage, request: PlacementRequest): boolean {
   if (request.cpuMilli > free.cpuMilli || request.memoryMiB > free.memoryMiB) return false;
   if (request.diskGiB > free.diskGiB || host.state !== 'active') return false;
   if (request.zoneId !== undefined && request.zoneId !== host.zoneId) return false;
+  if (!tenancyFits(host, request)) return false;
   if (gpu === undefined) return true;
   let fitting = 0;
   for (const card of usage.cards) if (cardFits(card, gpu)) fitting++;
@@ -69,6 +84,8 @@ export function capacityMisfit(usage: HostUsage, request: PlacementRequest): Hos
   if (request.zoneId !== undefined && request.zoneId !== host.zoneId)
     return { reason: 'zone', zoneId: host.zoneId };
   if (host.state !== 'active') return { reason: 'state', state: host.state };
+  if (!tenancyFits(host, request))
+    return { reason: request.tenancy === undefined ? 'dedicated' : 'notDedicated' };
   if (request.gpu !== undefined) {
     const { gpu } = request;
     let fitting = 0;

@@ -1,4 +1,4 @@
-import type { HostId, ZoneId } from '../domain/ids.js';
+import type { AccountId, HostId, ZoneId } from '../domain/ids.js';
 
 /** Amounts that every instance takes from its host. */
 export interface Amounts {
@@ -31,6 +31,14 @@ export interface CardLink {
   readonly bandwidth: number;
 }
 
+/** Says that one account has a host for itself: a dedicated host. */
+export interface Dedication {
+  readonly dedicatedHostId: string;
+  readonly accountId: AccountId;
+  /** Whether it also takes the account's instances that ask for some dedicated host and name none. */
+  readonly autoPlacement: boolean;
+}
+
 /** A machine with what it offers: totals, already multiplied by the operator's over-commit ratios. */
 export interface Host extends Amounts {
   readonly id: HostId;
@@ -38,6 +46,7 @@ export interface Host extends Amounts {
   readonly state: HostState;
   readonly cards: readonly Card[];
   readonly links?: readonly CardLink[];
+  readonly dedication?: Dedication;
 }
 
 /** What an instance takes from one card. A whole card is `exclusive` and takes all of it. */

@@ -1,4 +1,5 @@
 export * from './clusterModel.js';
+export * from './deploymentSet.js';
 export type { CardVerdict, HostVerdict } from './explanation.js';
 export type { CardMisfit, HostMisfit } from './filter.js';
 export { FragmentationPolicy } from './fragmentationPolicy.js';

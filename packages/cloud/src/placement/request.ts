@@ -1,4 +1,4 @@
-import type { HostId, ZoneId } from '../domain/ids.js';
+import type { AccountId, HostId, ZoneId } from '../domain/ids.js';
 import type { Amounts } from './host.js';
 
 /** Cards for the instance alone. */
@@ -34,13 +34,23 @@ export interface HostConstraint {
   readonly objection: (hostId: HostId) => string | undefined;
 }
 
+/** Asks for a dedicated host of the account: the named one, or any that takes instances unasked. */
+export interface DedicatedTenancy {
+  readonly accountId: AccountId;
+  readonly dedicatedHostId?: string;
+}
+
 /** What an instance needs from its host. */
 export interface PlacementRequest extends Amounts {
   readonly zoneId?: ZoneId;
   readonly gpu?: GpuRequest;
-  /** Default: `fragmentation` with a GPU, `spread` without. */
+  /** Default: `fragmentation`, which spreads requests without GPU over the hosts without cards. */
   readonly strategy?: Strategy;
+  /** Absent: a host that nobody has for himself. */
+  readonly tenancy?: DedicatedTenancy;
   readonly constraints?: readonly HostConstraint[];
+  /** Taken before all others when they have room. */
+  readonly preferredHosts?: ReadonlySet<HostId>;
 }
 
 /** Allows only the given hosts (one chosen by the caller, a dedicated host). */

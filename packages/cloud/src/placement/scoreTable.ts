@@ -27,16 +27,22 @@ export class ScoreTable {
   best(hosts: HostSlots, request: PlacementRequest): HostUsage | undefined {
     this.#refresh(hosts);
     const { slots } = hosts;
-    const constrained = request.constraints !== undefined && request.constraints.length > 0;
+    const preferred = request.preferredHosts;
+    const ruled = (request.constraints?.length ?? 0) > 0;
     let best: HostUsage | undefined;
     let bestScore = noRoom;
+    let bestIsPreferred = false;
     for (let slot = 0; slot < slots.length; slot++) {
       const score = this.#scores[slot] ?? noRoom;
-      if (score <= bestScore) continue;
+      if (score === noRoom || (score <= bestScore && preferred === undefined)) continue;
       const usage = slots[slot];
-      if (usage === undefined || (constrained && constraintMisfit(usage, request) !== undefined)) continue;
+      if (usage === undefined) continue;
+      const isPreferred = preferred?.has(usage.host.id) ?? false;
+      if (isPreferred === bestIsPreferred ? score <= bestScore : bestIsPreferred) continue;
+      if (ruled && constraintMisfit(usage, request) !== undefined) continue;
       best = usage;
       bestScore = score;
+      bestIsPreferred = isPreferred;
     }
     return best;
   }
