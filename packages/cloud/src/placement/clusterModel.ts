@@ -28,6 +28,10 @@ export interface Refusal {
   readonly summary: string;
 }
 
+function strategyOf(request: PlacementRequest): Strategy {
+  return request.strategy ?? 'fragmentation';
+}
+
 class Refused implements Refusal {
   readonly placed = false;
 
@@ -123,9 +127,14 @@ export class ClusterModel {
    * policy learns from each request what is usually asked.
    */
   place(request: PlacementRequest): Placement | Refusal {
-    const strategy = request.strategy ?? 'fragmentation';
+    this.#policies[strategyOf(request)].observe(request, () => this.#hosts);
+    return this.choose(request);
+  }
+
+  /** As `place`, but nothing is learnt from the request: for questions of what would be. */
+  choose(request: PlacementRequest): Placement | Refusal {
+    const strategy = strategyOf(request);
     const policy = this.#policies[strategy];
-    policy.observe(request, () => this.#hosts);
     const best = this.#table(request, strategy).best(this.#hosts, request);
     if (best === undefined) return new Refused(this.#hosts, request);
     const cards: CardUsage[] = [];
@@ -139,6 +148,19 @@ export class ClusterModel {
       if ((capacityMisfit(usage, request) ?? constraintMisfit(usage, request)) === undefined) return true;
     }
     return false;
+  }
+
+  /** What a host's free room is worth to the requests that usually come, in cards. */
+  freeWorth(hostId: HostId): number {
+    return this.#policies.fragmentation.worth?.(this.getHost(hostId)) ?? 0;
+  }
+
+  /** Another model of the same state, on which what would be can be tried. */
+  copy(): ClusterModel {
+    const copy = new ClusterModel(this.#policies);
+    for (const { host } of this.#hosts) copy.putHost(host);
+    for (const allocation of this.#allocations.values()) copy.restore(allocation);
+    return copy;
   }
 
   /** Says for every host, and for every card of a GPU request, whether it fits and why not. */

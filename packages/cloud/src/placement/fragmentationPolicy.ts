@@ -45,6 +45,10 @@ export class FragmentationPolicy implements PlacementPolicy {
     this.version++;
   }
 
+  worth(usage: HostUsage): number {
+    return usage.cards.length === 0 || usage.host.state !== 'active' ? 0 : this.#knownHost(usage).value;
+  }
+
   scorer(request: PlacementRequest): HostScorer {
     // Hosts of one shape that run nothing are alike: a new cloud has a few scores, not thousands.
     let ofUntouched = new Map<string, number>();

@@ -1,4 +1,5 @@
 export * from './clusterModel.js';
+export * from './defragmenter.js';
 export * from './deploymentSet.js';
 export type { CardVerdict, HostVerdict } from './explanation.js';
 export type { CardMisfit, HostMisfit } from './filter.js';

@@ -17,4 +17,6 @@ export interface PlacementPolicy {
   /** Told of each request before it is placed. */
   observe(request: PlacementRequest, hosts: () => Iterable<HostUsage>): void;
   scorer(request: PlacementRequest): HostScorer;
+  /** What a host's free room is worth to later requests, in cards; a policy need not tell. */
+  worth?(usage: HostUsage): number;
 }
