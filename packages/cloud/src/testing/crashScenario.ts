@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -33,6 +34,8 @@ export class CrashingCloud {
       this.clients = connectClients(ready);
       return;
     }
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    if (child.signalCode !== 'SIGKILL') throw new Error('the cloud could not start');
     // It died before it was ready: the boundary was passed while it picked up what was left undone.
     await this.start();
   }
@@ -78,6 +81,7 @@ function isConnectionError(error: unknown): boolean {
  */
 export async function liveThroughCrash(cloud: CrashingCloud): Promise<void> {
   const regionId = 'cn-hangzhou';
+  const clientToken = randomUUID();
   const run = () =>
     cloud.call(({ ecs }) =>
       ecs.runInstances(
@@ -86,7 +90,7 @@ export async function liveThroughCrash(cloud: CrashingCloud): Promise<void> {
           imageId: 'debian_12_x64_egs',
           instanceType: 'ecs.t6-c2m1.large',
           amount: 2,
-          clientToken: 'crash',
+          clientToken,
         }),
       ),
     );
@@ -156,6 +160,7 @@ async function waitForStatus(cloud: CrashingCloud, ids: readonly string[], statu
 /** A command is run at most once: it ends in success, or says that it was cut off. */
 async function runCommand(cloud: CrashingCloud, instanceId: string[]): Promise<void> {
   const regionId = 'cn-hangzhou';
+  const clientToken = randomUUID();
   const { body } = await cloud.call(({ ecs }) =>
     ecs.runCommand(
       new Ecs.RunCommandRequest({
@@ -163,7 +168,7 @@ async function runCommand(cloud: CrashingCloud, instanceId: string[]): Promise<v
         type: 'RunShellScript',
         commandContent: 'echo done',
         instanceId,
-        clientToken: 'crash-command',
+        clientToken,
       }),
     ),
   );

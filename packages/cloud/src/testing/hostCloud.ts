@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { type BaseImage, ensureBaseImage, type PrivateEngine, startPrivateEngine } from '@openegs/setup';
 import { type ConfiguredCloud, removeNetworks, startConfiguredCloud } from '../compose.js';
@@ -8,6 +8,34 @@ import { cloudTag, NetworkNames } from '../domain/network/names.js';
 import { LxdComputeDriver } from '../drivers/compute/lxd/LxdComputeDriver.js';
 import type { Cloud, CloudOptions } from '../server.js';
 import { getCloudId } from '../store/store.js';
+
+/** Ranges and a port that neither the cloud of this machine nor another test uses, as chance has it. */
+function chooseNetwork(): { transitCidr: string; fabricCidr: string; metadataPort: number } {
+  const pair = randomInt(8, 30) * 2;
+  return {
+    transitCidr: `100.${64 + pair}.0.0/16`,
+    fabricCidr: `100.${65 + pair}.0.0/16`,
+    metadataPort: randomInt(20_000, 30_000),
+  };
+}
+
+/** Ranges that neither the cloud of this machine, should one run, nor another test uses at the moment. */
+function findFreeRanges(): Pick<
+  CloudConfig['network'],
+  'transitCidr' | 'fabricCidr' | 'metadataPort' | 'eipPools'
+> {
+  const used = new Set((networkInterfaces()['lo'] ?? []).map(({ address }) => address));
+  // The defaults are below and above. Every running cloud has an address of its fabric range on `lo`.
+  const free = [80, 82, 84, 86, 88, 90, 92, 94].filter((part) => !used.has(`100.${part + 1}.0.1`));
+  const part = free[randomInt(Math.max(free.length, 1))];
+  if (part === undefined) throw new Error('too many test clouds are on this machine');
+  return {
+    transitCidr: `100.${part}.0.0/16`,
+    fabricCidr: `100.${part + 1}.0.0/16`,
+    metadataPort: 18_775,
+    eipPools: [{ cidr: `198.18.${part}.0/24`, local: true }],
+  };
+}
 
 type ControlPlaneOptions = Partial<Pick<CloudOptions, 'faults' | 'log'>>;
 
@@ -39,13 +67,7 @@ export class HostCloud {
           engine: { driver: 'lxd', socket: engine.socketPath, pool: engine.pool, project: engine.project },
         },
       ],
-      // Ranges that the cloud of this machine, should one run, does not use.
-      network: {
-        transitCidr: '100.72.0.0/16',
-        fabricCidr: '100.73.0.0/16',
-        metadataPort: 18_775,
-        eipPools: [{ cidr: '198.51.100.0/24', local: true }],
-      },
+      network: findFreeRanges(),
     });
     const hostCloud = new HostCloud(directory, config, engine, image);
     await hostCloud.startControlPlane(options);
