@@ -1,4 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { type BaseImage, ensureBaseImage, type PrivateEngine, startPrivateEngine } from '@openegs/setup';
 import { type ConfiguredCloud, removeNetworks, startConfiguredCloud } from '../compose.js';
@@ -8,16 +9,6 @@ import { cloudTag, NetworkNames } from '../domain/network/names.js';
 import { LxdComputeDriver } from '../drivers/compute/lxd/LxdComputeDriver.js';
 import type { Cloud, CloudOptions } from '../server.js';
 import { getCloudId } from '../store/store.js';
-
-/** Ranges and a port that neither the cloud of this machine nor another test uses, as chance has it. */
-function chooseNetwork(): { transitCidr: string; fabricCidr: string; metadataPort: number } {
-  const pair = randomInt(8, 30) * 2;
-  return {
-    transitCidr: `100.${64 + pair}.0.0/16`,
-    fabricCidr: `100.${65 + pair}.0.0/16`,
-    metadataPort: randomInt(20_000, 30_000),
-  };
-}
 
 /** Ranges that neither the cloud of this machine, should one run, nor another test uses at the moment. */
 function findFreeRanges(): Pick<
