@@ -38,6 +38,9 @@ const maxRunningPerHost = 128;
 
 const cleanUpEveryMs = 3_600_000;
 
+/** How often the output of a program that still runs is made visible, as the provider's agent does. */
+const showOutputEveryMs = 1_000;
+
 const actor = { name: 'invocation-loop' };
 
 /** Why a program is ended before its time. */
@@ -190,6 +193,14 @@ export class InvocationLoop {
       invocation.timeoutSeconds * 1000,
     );
     const program = createProgram(invocation, instance);
+    let shownBytes = 0;
+    const showing = setInterval(() => {
+      if (output.writtenBytes === shownBytes) return;
+      shownBytes = output.writtenBytes;
+      this.showOutput(claim.run, output).catch((err: unknown) =>
+        this.options.log.warn({ err, invocationId: invocation.id }, 'output could not be shown'),
+      );
+    }, showOutputEveryMs);
     try {
       const { exitCode } = await this.driverOf(instance.hostId).exec(instance.id, {
         ...program.request,
@@ -202,7 +213,21 @@ export class InvocationLoop {
       return endedByError(error);
     } finally {
       clearTimeout(timer);
+      clearInterval(showing);
     }
+  }
+
+  private async showOutput(run: InvocationRun, output: OutputTail): Promise<void> {
+    const { bytes, droppedBytes } = output.read();
+    const write = async (tx: Transaction): Promise<void> => {
+      await tx.db
+        .updateTable('invocationRuns')
+        .set({ output: bytes.toString('base64'), droppedBytes, updateTime: toSecondsTime(tx.now) })
+        .where('sequence', '=', run.sequence)
+        .where('status', 'in', ['Running', 'Stopping'])
+        .execute();
+    };
+    await this.options.parts.store.transaction(actor, write, 'derived');
   }
 
   private async judge(
@@ -218,12 +243,12 @@ export class InvocationLoop {
         return endedBy(statusOfFailure(failure.code), failure.code, failure.detail || undefined);
       }
     }
-    // A program that was killed, or that the engine lost: with its instance, if that is down.
-    if (exitCode < 0 || exitCode > 128) {
-      const instance = await findInstance(this.options.parts.store.reader, claim.run);
-      if (!instance || instance.status === 'Deleted') return endedBy('Error', 'InstanceReleased');
-      if (instance.status !== 'Running') return endedBy('Error', 'ExecutionInterrupted');
-    }
+    if (exitCode === 0) return endedWith(exitCode);
+    // Programs of an instance that goes down end with all kinds of codes: 137, or 2 of a shell that could
+    // not fork any more.
+    const instance = await findInstance(this.options.parts.store.reader, claim.run);
+    if (!instance || instance.status === 'Deleted') return endedBy('Error', 'InstanceReleased');
+    if (instance.status !== 'Running') return { ...endedBy('Error', 'ExecutionInterrupted'), exitCode };
     return endedWith(exitCode);
   }
 

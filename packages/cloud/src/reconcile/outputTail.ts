@@ -10,6 +10,11 @@ export class OutputTail {
     this.ring = Buffer.alloc(maxBytes);
   }
 
+  /** Bytes written so far, kept or not. */
+  get writtenBytes(): number {
+    return this.total;
+  }
+
   append(chunk: Uint8Array): void {
     const kept = chunk.subarray(Math.max(0, chunk.length - this.maxBytes));
     const position = (this.total + chunk.length - kept.length) % this.maxBytes;
