@@ -169,7 +169,7 @@ export class FrontDoor {
       return result;
     }
     const prepared = await requireDeclared(action, action.prepare(input, { ...declared, now: new Date() }));
-    return store.transaction(actor, async (tx) => {
+    const result = await store.transaction(actor, async (tx) => {
       const context = { ...declared, now: tx.now, db: tx.db, tx, prepared };
       const work = () => requireDeclared(action, action.handle(input, context));
       if (isDryRun) {
@@ -182,6 +182,8 @@ export class FrontDoor {
       if (typeof token !== 'string') return work();
       return onceForToken(tx, request, token, caller.accountId, regionId, work);
     });
+    this.options.faults?.reach('request.committed');
+    return result;
   }
 
   /** Unknown errors are told to the log with all they have, and to the client with nothing. */
