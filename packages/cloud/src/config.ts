@@ -148,6 +148,9 @@ export function parseConfig(value: unknown): CloudConfig {
     ...(each.zone !== undefined && !zones.has(each.zone)
       ? [`hosts.${index}.zone: no region has this zone`]
       : []),
+    ...(config.hosts.findIndex((other) => other.id === each.id) < index
+      ? [`hosts.${index}.id: another host has this name`]
+      : []),
     ...(each.count > 1 && each.engine.driver !== 'fake'
       ? [`hosts.${index}.count: only fake hosts can be counted`]
       : []),
