@@ -183,7 +183,7 @@ async function runCommand(cloud: CrashingCloud, instanceId: string[]): Promise<v
         (result) => result.invocationStatus,
       );
       expect(statuses).toHaveLength(2);
-      for (const status of statuses ?? []) expect(['Success', 'Failed']).toContain(status);
+      for (const status of statuses ?? []) expect(['Success', 'Error']).toContain(status);
     },
     { timeout: 60_000, interval: 20 },
   );
