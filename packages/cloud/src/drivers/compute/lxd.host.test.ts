@@ -156,6 +156,21 @@ describe.skipIf(!isRoot)(`LxdComputeDriver${isRoot ? '' : ' (left out: needs roo
     expect(await driver.readFile('i-grace', '/root/shut-down')).toBeDefined();
   });
 
+  it('gives instances that are made at the same time user ids of their own', async () => {
+    const names = ['i-many1', 'i-many2', 'i-many3', 'i-many4', 'i-many5'];
+    const driver = await setUp(...names);
+    await Promise.all(
+      names.map(async (name) => {
+        await driver.createInstance(createSpec(name));
+        await driver.startInstance(name);
+      }),
+    );
+    const maps = await Promise.all(names.map((name) => readOutput(driver, name, 'cat /proc/self/uid_map')));
+    const bases = maps.map((map) => /^ *0 +(\d+) +65536\n$/.exec(map)?.[1]);
+    expect(bases).not.toContain(undefined);
+    expect(new Set(bases).size).toBe(names.length);
+  });
+
   it('kills all that an aborted program has started', async () => {
     const driver = await setUp('i-abort');
     await driver.createInstance(createSpec('i-abort'));

@@ -15,13 +15,10 @@ import {
   type ObservedInstance,
 } from '../driver.js';
 import { EngineClient, type EngineEndpoint, type EngineRequest } from './EngineClient.js';
+import { ignoreMissing } from './engineErrors.js';
+import { GuestIdAllocator } from './GuestIdAllocator.js';
 import { execInGuest } from './guestExec.js';
-import {
-  findImageFingerprint,
-  ignoreMissing,
-  importSplitImage,
-  type SplitImageFiles,
-} from './importSplitImage.js';
+import { findImageFingerprint, importSplitImage, type SplitImageFiles } from './importSplitImage.js';
 import {
   cloudKey,
   type EngineInstance,
@@ -34,6 +31,7 @@ import {
   rootDiskReserveMiB,
 } from './instanceConfiguration.js';
 import { watchEngine } from './watchEngine.js';
+import { isTaken } from './withProbeInstance.js';
 
 export interface LxdComputeDriverOptions {
   readonly hostId: HostId;
@@ -62,8 +60,6 @@ until [ -S /run/systemd/private ]; do sleep 0.05; done`;
 
 const forceStopTimeoutSeconds = 60;
 
-/** What LXD and Incus say of a name that an instance has. */
-const taken = /already exists|UNIQUE constraint failed: instances/i;
 /** What the engine says while another operation on the instance goes on, and when that is just over. */
 const busy = /is busy running|matching non-reusable operation has now succeeded/i;
 /** How long another operation on the same instance is waited for. */
@@ -79,6 +75,7 @@ export class LxdComputeDriver implements ComputeDriver {
   readonly #pool: string;
   readonly #cloud: string;
   readonly #engine: 'lxd' | 'incus';
+  readonly #guestIds: GuestIdAllocator;
   readonly #watches = new Set<{ close(): void }>();
 
   private constructor(
@@ -92,6 +89,7 @@ export class LxdComputeDriver implements ComputeDriver {
     this.#pool = options.pool;
     this.#cloud = options.cloud ?? 'openegs';
     this.capabilities = capabilities;
+    this.#guestIds = new GuestIdAllocator(client, options.project, options.pool);
     this.#engine = capabilities.engine === 'incus' ? 'incus' : 'lxd';
   }
 
@@ -147,25 +145,15 @@ export class LxdComputeDriver implements ComputeDriver {
   }
 
   async createInstance(spec: InstanceSpec): Promise<void> {
-    const body = {
-      name: spec.name,
-      type: spec.kind,
-      source: { type: 'image', alias: spec.image },
-      profiles: [],
-      config: {
-        ...formatFixedConfiguration(spec, this.#cloud, this.#engine),
-        ...formatChangingConfiguration(spec),
-      },
-      devices: formatDevices(spec, this.#pool),
-    };
     try {
-      await this.#change('POST', '/1.0/instances', { body });
+      if (spec.kind === 'virtual-machine') await this.#postInstance(spec);
+      else await this.#guestIds.with((idBase) => this.#postInstance(spec, idBase));
     } catch (error) {
       // What is missing before there is an instance is its image.
       if (error instanceof ComputeError && error.reason === 'not-found') {
         throw new ComputeError('refused', error.message, { cause: error });
       }
-      if (!(error instanceof Error && taken.test(error.message))) throw error;
+      if (!(error instanceof Error && isTaken(error))) throw error;
       const found = await this.#find(spec.name);
       if (found === undefined) {
         const message = `The name ${spec.name} is taken by an instance that is not ours`;
@@ -245,7 +233,8 @@ export class LxdComputeDriver implements ComputeDriver {
   }
 
   async importImage(alias: string, files: SplitImageFiles): Promise<void> {
-    await importSplitImage(this.#client, this.#project, alias, files);
+    const where = { project: this.#project, pool: this.#pool };
+    await importSplitImage(this.#client, where, alias, files);
   }
 
   async deleteImage(alias: string): Promise<void> {
@@ -277,6 +266,17 @@ export class LxdComputeDriver implements ComputeDriver {
 
   #isOurs(instance: EngineInstance): boolean {
     return instance.config[cloudKey] === this.#cloud;
+  }
+
+  async #postInstance(spec: InstanceSpec, idBase?: number): Promise<void> {
+    const config = {
+      ...formatFixedConfiguration(this.#cloud, this.#engine, idBase),
+      ...formatChangingConfiguration(spec),
+    };
+    const source = { type: 'image', alias: spec.image };
+    const devices = formatDevices(spec, this.#pool);
+    const body = { name: spec.name, type: spec.kind, source, profiles: [], config, devices };
+    await this.#change('POST', '/1.0/instances', { body });
   }
 
   /** A change, after whatever else the engine is doing with the instance: it takes one at a time. */

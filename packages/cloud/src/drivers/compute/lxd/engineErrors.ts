@@ -44,3 +44,13 @@ export function toUnavailable(what: string, cause: unknown): ComputeError {
   const message = cause instanceof Error ? cause.message : String(cause);
   return new ComputeError('unavailable', `${what}: ${message}`, { cause });
 }
+
+/** Turns `not-found` into `undefined`. */
+export async function ignoreMissing<Result>(call: Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof ComputeError && error.reason === 'not-found') return undefined;
+    throw error;
+  }
+}

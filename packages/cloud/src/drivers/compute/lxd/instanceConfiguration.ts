@@ -34,11 +34,11 @@ export function formatChangingConfiguration(spec: InstanceSpec): EngineConfigura
   };
 }
 
-/** The part that is settled when the instance is made. */
+/** The part that is settled when the instance is made. `idBase`: first user id of a container on the host. */
 export function formatFixedConfiguration(
-  spec: InstanceSpec,
   cloud: string,
   engine: 'lxd' | 'incus',
+  idBase?: number,
 ): EngineConfiguration {
   const common = {
     [cloudKey]: cloud,
@@ -47,7 +47,7 @@ export function formatFixedConfiguration(
     // The guest's way to ask the engine about itself would show it the seed's text and more.
     [engine === 'lxd' ? 'security.devlxd' : 'security.guestapi']: 'false',
   };
-  if (spec.kind === 'virtual-machine') return common;
+  if (idBase === undefined) return common;
   return {
     ...common,
     'security.privileged': 'false',
@@ -55,6 +55,7 @@ export function formatFixedConfiguration(
     // User ids of its own for each instance: no tenant's process has the rights, or uses up the kernel's
     // per-user limits, of another's.
     'security.idmap.isolated': 'true',
+    'security.idmap.base': String(idBase),
   };
 }
 
