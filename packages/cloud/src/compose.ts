@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { pino } from 'pino';
 import type { CloudConfig } from './config.js';
@@ -124,12 +124,18 @@ async function openNetwork(kind: EngineKind, cloudId: string, config: CloudConfi
   }
 }
 
-/** The servers that this machine asks. One on its own loopback cannot be reached from a VPC. */
+/**
+ * The servers that this machine asks. One on its own loopback cannot be reached from a VPC: behind
+ * systemd-resolved, which is such a one, its own servers are taken.
+ */
 function listDnsServers(): string[] {
-  const text = readFileSync('/etc/resolv.conf', 'utf8');
-  return [...text.matchAll(/^nameserver\s+([\d.]+)\s*$/gm)]
-    .map(([, address = '']) => address)
-    .filter((address) => address !== '' && !address.startsWith('127.'));
+  for (const file of ['/etc/resolv.conf', '/run/systemd/resolve/resolv.conf']) {
+    const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+    const servers = [...text.matchAll(/^nameserver\s+([\d.]+)\s*$/gm)].map(([, address = '']) => address);
+    const reachable = servers.filter((address) => !address.startsWith('127.'));
+    if (reachable.length > 0) return reachable;
+  }
+  return [];
 }
 
 async function countInstances(store: Store): Promise<Record<string, number>> {
