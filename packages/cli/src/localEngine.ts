@@ -7,6 +7,9 @@ import type { StepReport } from '@openegs/setup';
 import { type Context, isRoot } from './context.js';
 import { UsageError } from './errors.js';
 
+/** For `egs instance ssh`, and for the certificate by which further hosts know the cloud. */
+const clientPackages = ['openssh-client', 'openssl'];
+
 /** What a cloud on real engines needs of this machine. */
 export interface EngineSupply {
   readonly localEngine?: LocalEngine;
@@ -32,7 +35,7 @@ export async function supplyEngine(
 ): Promise<EngineSupply> {
   if (kind === 'fake') return {};
   const { dataDirectory, progress } = context;
-  const { ensureBaseImage, ensureEngine } = await import('@openegs/setup');
+  const { ensureBaseImage, ensureEngine, ensurePackages } = await import('@openegs/setup');
   const onStep = (report: StepReport): void => {
     if (report.state === 'started') progress.started(report.name);
     else progress.ended(report.name, report.state === 'failed');
@@ -47,6 +50,7 @@ export async function supplyEngine(
   const engine = needsLocalEngine
     ? await ensureEngine({ directory: engineDirectoryOf(dataDirectory), onStep })
     : undefined;
+  await progress.run('Client programs', () => ensurePackages(clientPackages));
   const image = await ensureBaseImage({ onStep });
   return {
     images: new Map([[image.name, image]]),

@@ -11,6 +11,7 @@ export {
 export { type BaseImage, type BaseImageOptions, ensureBaseImage } from './image/baseImage.js';
 export { baseImageName } from './image/recipe.js';
 export { prepareMachine } from './machine.js';
+export { ensurePackages } from './packages.js';
 export { type PrivateEngine, type PrivateEngineOptions, startPrivateEngine } from './privateEngine.js';
 export { SetupError } from './run.js';
 export type { OnStep, StepReport } from './steps.js';
