@@ -155,6 +155,8 @@ describe.skipIf(!isRoot)(`metadata inside instances${isRoot ? '' : ' (left out: 
     expect(await arrival(put)).toBe(64);
     await modify('script', { httpPutResponseHopLimit: 7 });
     expect(await arrival(put)).toBe(7);
+    await inside(idOf('script'), 'sh', '-c', 'echo 0 >/proc/sys/net/ipv4/tcp_timestamps');
+    expect(await arrival(put)).toBe(7);
     expect(await arrival('GET /latest/meta-data/mac HTTP/1.1\r\nHost: m\r\n\r\n')).toBe(63);
   });
 

@@ -1,6 +1,6 @@
 import * as ecs from '@alicloud/ecs20140526';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { InstanceId } from '../domain/ids.js';
+import { createId, type InstanceId } from '../domain/ids.js';
 import { fabricAddress } from '../domain/network/addresses.js';
 import { startTestCloud, type TestCloud } from '../testing/testCloud.js';
 import { StoreMetadataSource } from './storeSource.js';
@@ -98,6 +98,38 @@ describe('what the store tells instances', () => {
       new ecs.ModifyInstanceMetadataOptionsRequest({ regionId, instanceId: id, httpEndpoint: 'disabled' }),
     );
     expect((await source.findCaller(caller))?.options).toMatchObject({ endpoint: 'disabled' });
+  });
+
+  it('has the public address of the primary network interface', async () => {
+    const id = await run({});
+    const caller = await callerOf(id);
+    expect(await source.findCaller(caller)).not.toHaveProperty('publicAddress');
+    const { accountId } = cloud.cloud.credentials;
+    await cloud.cloud.parts.store.transaction({ name: 'test' }, async ({ db, now }) => {
+      const nic = await db
+        .selectFrom('networkInterfaces')
+        .select(['id', 'regionId', 'vpcId'])
+        .where('instanceId', '=', id)
+        .executeTakeFirstOrThrow();
+      await db
+        .insertInto('eips')
+        .values({
+          id: createId('eip', 'bp1'),
+          accountId,
+          regionId: nic.regionId,
+          owner: 'account',
+          address: '203.0.113.77',
+          bandwidthMbits: 5,
+          status: 'InUse',
+          instanceType: 'EcsInstance',
+          instanceId: id,
+          vpcId: nic.vpcId,
+          networkInterfaceId: nic.id,
+          creationTime: now.toISOString(),
+        })
+        .execute();
+    });
+    expect((await source.findCaller(caller))?.publicAddress).toBe('203.0.113.77');
   });
 
   it('tells equal private addresses of two VPCs apart', async () => {

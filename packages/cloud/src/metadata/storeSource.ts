@@ -6,7 +6,7 @@ import type { Instance } from '../store/tables.js';
 import { readTags } from '../store/tags.js';
 import type { DiskMetadata, InstanceMetadata, InterfaceMetadata, MetadataSource } from './source.js';
 
-/** Looks instances up in the cloud's state: two indexed queries for the caller, one for what it asks. */
+/** Looks instances up in the cloud's state: one indexed query for the caller, one for what it asks. */
 export class StoreMetadataSource implements MetadataSource {
   constructor(private readonly parts: Pick<CloudParts, 'store' | 'catalog' | 'config'>) {}
 
@@ -18,19 +18,20 @@ export class StoreMetadataSource implements MetadataSource {
       .selectFrom('networkInterfaces as nic')
       .innerJoin('instances as instance', 'instance.id', 'nic.instanceId')
       .selectAll('instance')
+      .select((eb) =>
+        eb
+          .selectFrom('eips')
+          .innerJoin('networkInterfaces as primary', 'primary.id', 'eips.networkInterfaceId')
+          .select('eips.address')
+          .whereRef('primary.instanceId', '=', 'instance.id')
+          .where('primary.type', '=', 'Primary')
+          .where('eips.status', '<>', 'Unassociating')
+          .as('publicAddress'),
+      )
       .where('nic.fabricIndex', '=', fabricIndex)
       .where('instance.status', '<>', 'Deleted')
       .executeTakeFirst();
     if (!instance) return undefined;
-    // Of the primary network interface, whether it came with the instance or is an EIP.
-    const eip = await store.reader
-      .selectFrom('eips')
-      .innerJoin('networkInterfaces as nic', 'nic.id', 'eips.networkInterfaceId')
-      .select('eips.address')
-      .where('nic.instanceId', '=', instance.id)
-      .where('nic.type', '=', 'Primary')
-      .where('eips.status', '<>', 'Unassociating')
-      .executeTakeFirst();
     const bandwidthKbits = catalog.instanceTypes.get(instance.instanceType)?.bandwidthKbps;
     return {
       id: instance.id,
@@ -50,7 +51,7 @@ export class StoreMetadataSource implements MetadataSource {
       ...(instance.userData === null ? {} : { userData: Buffer.from(instance.userData, 'base64') }),
       ...(bandwidthKbits === undefined ? {} : { bandwidthKbits }),
       ...(instance.keyPairName === null ? {} : { keyPairName: instance.keyPairName }),
-      ...(eip ? { publicAddress: eip.address } : {}),
+      ...(instance.publicAddress === null ? {} : { publicAddress: instance.publicAddress }),
       interfaces: () => this.readInterfaces(instance.id),
       disks: () => this.readDisks(instance.id),
       tags: async () => (await readTags(store.reader, 'instance', [instance.id])).get(instance.id) ?? [],

@@ -5,7 +5,7 @@ import {
   parseIpv4Cidr,
   subtractRanges,
 } from '../../../domain/network/cidr.js';
-import { matchHopLimit, maxHopLimit } from '../../../domain/network/hopLimit.js';
+import { matchHopLimit, maxHopLimit, tcpHeaderBytes } from '../../../domain/network/hopLimit.js';
 import type { VpcNetwork } from '../driver.js';
 import { type NftChain, type NftElement, type NftSet, type NftTable, nftRule } from './nftables.js';
 import { addressesOf, type HostSettings, metadataAddress, type VpcPlan } from './plan.js';
@@ -104,22 +104,22 @@ export function renderHostTables(settings: HostSettings): HostTables {
           'output',
           {
             hook: { type: 'filter', hook: 'output', priority: -10, policy: 'accept' },
-            rules: [
+            rules: tcpHeaderBytes.map((headerBytes) =>
               nftRule(
-                `ip saddr ${metadata} tcp sport ${settings.metadataPort} ${matchHopLimit(undefined)} goto hop_limit`,
+                `ip saddr ${metadata} tcp sport ${settings.metadataPort} ${matchHopLimit(headerBytes)} goto hop_limit_${headerBytes}`,
               ),
-            ],
-          },
-        ],
-        [
-          'hop_limit',
-          {
-            // One hop more: the VPC's router is none that the instance knows of.
-            rules: Array.from({ length: maxHopLimit }, (_, index) =>
-              nftRule(`${matchHopLimit(index + 1)} ip ttl set ${index + 2}`),
             ),
           },
         ],
+        ...tcpHeaderBytes.map((headerBytes): [string, NftChain] => [
+          `hop_limit_${headerBytes}`,
+          {
+            // One hop more: the VPC's router is none that the instance knows of.
+            rules: Array.from({ length: maxHopLimit }, (_, index) =>
+              nftRule(`${matchHopLimit(headerBytes, index + 1)} ip ttl set ${index + 2}`),
+            ),
+          },
+        ]),
         [
           'leave',
           {
