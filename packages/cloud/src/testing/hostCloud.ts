@@ -61,7 +61,12 @@ export class HostCloud {
       network: findFreeRanges(),
     });
     const hostCloud = new HostCloud(directory, config, engine, image);
-    await hostCloud.startControlPlane(options);
+    try {
+      await hostCloud.startControlPlane(options);
+    } catch (error) {
+      await engine.stop();
+      throw error;
+    }
     return hostCloud;
   }
 
