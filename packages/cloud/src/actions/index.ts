@@ -1,5 +1,4 @@
-import { ecs } from '@openegs/schema';
-import { type Action, aliasOf } from './action.js';
+import type { Action } from './action.js';
 import { queryAvailableInstances } from './bssopenapi/availableInstances.js';
 import { describeAvailableResource } from './ecs/availableResource.js';
 import { describeCloudAssistantStatus } from './ecs/commands/assistantStatus.js';
@@ -37,13 +36,28 @@ import { attachKeyPair, detachKeyPair } from './ecs/keyPairBinding.js';
 import { createKeyPair, deleteKeyPairs, describeKeyPairs, importKeyPair } from './ecs/keyPairs.js';
 import { describeNetworkInterfaces } from './ecs/networkInterfaces.js';
 import { describeRegions, describeZones } from './ecs/regions.js';
-import { describeSecurityGroupAttribute, describeSecurityGroups } from './ecs/securityGroups.js';
+import { describeSecurityGroupAttribute, describeSecurityGroups } from './ecs/securityGroups/describe.js';
+import {
+  createSecurityGroup,
+  deleteSecurityGroup,
+  describeSecurityGroupReferences,
+  modifySecurityGroupAttribute,
+  modifySecurityGroupPolicy,
+} from './ecs/securityGroups/groups.js';
+import { joinSecurityGroup, leaveSecurityGroup } from './ecs/securityGroups/members.js';
+import {
+  authorizeSecurityGroup,
+  authorizeSecurityGroupEgress,
+  modifySecurityGroupEgressRule,
+  modifySecurityGroupRule,
+  revokeSecurityGroup,
+  revokeSecurityGroupEgress,
+} from './ecs/securityGroups/rules.js';
 import { describeTags, listTagResources } from './ecs/tagQueries.js';
 import { addTags, removeTags, tagResources, untagResources } from './ecs/tags.js';
 import { describeEndpoints } from './location/endpoints.js';
 import { getCallerIdentity } from './sts/callerIdentity.js';
-import { describeVpcs } from './vpc/vpcs.js';
-import { describeVSwitches } from './vpc/vSwitches.js';
+import { vpcActions } from './vpc/index.js';
 
 /** Every action that is mounted, by product. `api-actions` in the tests compares it with what clients call. */
 export const actions: readonly Action[] = [
@@ -55,14 +69,24 @@ export const actions: readonly Action[] = [
   queryAvailableInstances,
 
   // VPC
-  describeVpcs,
-  aliasOf(ecs.DescribeVpcs, describeVpcs),
-  describeVSwitches,
-  aliasOf(ecs.DescribeVSwitches, describeVSwitches),
+  ...vpcActions,
 
   // ECS: networks
   describeSecurityGroups,
   describeSecurityGroupAttribute,
+  describeSecurityGroupReferences,
+  createSecurityGroup,
+  deleteSecurityGroup,
+  modifySecurityGroupAttribute,
+  modifySecurityGroupPolicy,
+  authorizeSecurityGroup,
+  authorizeSecurityGroupEgress,
+  revokeSecurityGroup,
+  revokeSecurityGroupEgress,
+  modifySecurityGroupRule,
+  modifySecurityGroupEgressRule,
+  joinSecurityGroup,
+  leaveSecurityGroup,
   describeNetworkInterfaces,
 
   // ECS: regions and what they offer

@@ -259,7 +259,7 @@ export const errorCatalogue = {
   'DependencyViolation.RouteTable': [400, 'The vSwitch uses the route table "{id}".'],
   'DependencyViolation.EnhancedNatgw': [400, 'The NAT gateway "{id}" is in the vSwitch.'],
   'DependencyViolation.SnatEntry': [400, 'The SNAT entry "{id}" uses it.'],
-  DependencyViolation: [400, 'The network interface "{id}" is in the vSwitch.'],
+  DependencyViolation: [400, '"{id}" is still in use: {reason}'],
   'InvalidVSwitchName.Malformed': [
     400,
     'A name has 1 to 128 characters and does not start with http:// or https://.',
@@ -445,6 +445,63 @@ export const errorCatalogue = {
   'SizeLimitExceeded.ResourceId': [400, 'A request names at most {limit} resources.'],
   'InvalidInstanceIds.NotFound': [400, 'There is no resource "{id}".'],
   MissingParam: [400, '{parameter} is missing.'],
+
+  // Security groups.
+  'InvalidSecurityGroupName.Malformed': [
+    400,
+    'A security group name has 2 to 128 characters and does not start with http:// or https://.',
+  ],
+  'InvalidSecurityGroupDiscription.Malformed': [
+    400,
+    'A description has up to 512 characters and does not start with http:// or https://.',
+  ],
+  'InvalidParams.GroupType': [
+    400,
+    'There is no type "{type}" of security groups: it is normal or enterprise.',
+  ],
+  'QuotaExceed.SecurityGroup': [403, 'The quota of {quota} security groups is used up.'],
+  'InvalidPolicy.Malformed': [400, 'A policy is {words}.'],
+  'InvalidIpProtocol.ValueNotSupported': [
+    400,
+    'There is no protocol "{protocol}": it is tcp, udp, icmp, icmpv6, gre or all.',
+  ],
+  'InvalidPortRange.Malformed': [400, 'The port range "{range}" is not valid: {reason}'],
+  'InvalidSourcePortRange.Malformed': [400, 'The source port range "{range}" is not valid: {reason}'],
+  'InvalidPriority.Malformed': [400, 'A priority is a whole number.'],
+  'InvalidPriority.ValueNotSupported': [400, 'A priority is between 1 and 100.'],
+  'InvalidSourceCidrIp.Malformed': [400, '"{cidr}" is not a CIDR.'],
+  'InvalidDestCidrIp.Malformed': [400, '"{cidr}" is not a CIDR.'],
+  'MissingParameter.Source': [
+    400,
+    'An ingress rule names its source: a CIDR, a security group or a prefix list.',
+  ],
+  'MissingParameter.Dest': [
+    400,
+    'An egress rule names its destination: a CIDR, a security group or a prefix list.',
+  ],
+  'InvalidSourceGroupId.NotFound': [404, 'There is no security group "{id}".'],
+  'InvalidDestGroupId.NotFound': [404, 'There is no security group "{id}".'],
+  'InvalidGroupAuthParameter.OperationDenied': [
+    400,
+    'Rules of an enterprise security group do not name other groups.',
+  ],
+  AuthorizationLimitExceed: [403, 'A security group has at most {limit} rules.'],
+  'InvalidParam.Permissions': [400, 'Give either Permissions or a single rule, with 1 to {limit} rules.'],
+  'InvalidParam.SecurityGroupRuleId': [400, 'Give either the ids of rules or a description of one.'],
+  'InvalidSecurityGroupRuleId.NotFound': [404, 'The security group has no rule "{id}".'],
+  'InvalidParam.InvalidModifyRuleRequest': [400, 'The request changes nothing of the rule.'],
+  'SecurityGroupRule.NotFound': [404, 'The security group has no such rule.'],
+  'InvalidParam.EniIdAndInstanceId.Conflict': [403, 'Give either InstanceId or NetworkInterfaceId.'],
+  'InvalidEniId.NotFound': [404, 'There is no network interface "{id}".'],
+  'InvalidInstanceId.AlreadyExists': [403, '"{id}" is in the security group already.'],
+  'InvalidOperation.VpcMismatch': [403, '"{id}" is not in the VPC of the security group.'],
+  'InvalidOperation.MultiGroupType': [400, 'Basic and enterprise security groups do not go together.'],
+  InstanceSecurityGroupLimitExceeded: [400, 'A network interface is in at most {limit} security groups.'],
+  SecurityGroupInstanceLimitExceeded: [403, 'The security group has no room for further members.'],
+  InstanceNotInSecurityGroup: [403, '"{id}" is not in the security group.'],
+  InstanceLastSecurityGroup: [403, '"{id}" would be in no security group any more.'],
+  'InvalidSecurityGroupAssociation.NotFound': [400, '"{id}" is not in the security group.'],
+  'InvalidOperation.AtLeastInOneGroup': [403, '"{id}" would be in no security group any more.'],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
 export type ErrorCode = keyof typeof errorCatalogue;

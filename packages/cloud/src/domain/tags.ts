@@ -23,7 +23,13 @@ export const ecsTagResourceTypes = [
   'managedinstance',
 ] as const;
 
-export type TagResourceType = (typeof ecsTagResourceTypes)[number] | 'vpc' | 'vswitch';
+/** Kinds of resources that carry tags under VPC; requests and answers spell them in capitals. */
+export const vpcTagResourceTypes = ['vpc', 'vswitch', 'eip', 'routetable', 'natgateway'] as const;
+
+export type TagResourceType =
+  | (typeof ecsTagResourceTypes)[number]
+  | (typeof vpcTagResourceTypes)[number]
+  | 'prefixlist';
 
 /** A label on a resource. The value may be empty. */
 export interface Tag {

@@ -16,7 +16,7 @@ interface Source {
   readonly mayBeDeleted?: true;
 }
 
-/** Where the resources are that carry tags under ECS. No entry: this cloud has none of the kind. */
+/** Where the resources are that carry tags. No entry: this cloud has none of the kind. */
 const sources: Partial<Record<TagResourceType, Source>> = {
   instance: { table: 'instances', name: 'id', mayBeDeleted: true },
   disk: { table: 'disks', name: 'id' },
@@ -26,6 +26,12 @@ const sources: Partial<Record<TagResourceType, Source>> = {
   eni: { table: 'networkInterfaces', name: 'id' },
   command: { table: 'commands', name: 'id' },
   invocation: { table: 'invocations', name: 'id' },
+  prefixlist: { table: 'prefixLists', name: 'id' },
+  vpc: { table: 'vpcs', name: 'id', mayBeDeleted: true },
+  vswitch: { table: 'vSwitches', name: 'id' },
+  eip: { table: 'eips', name: 'id' },
+  routetable: { table: 'routeTables', name: 'id' },
+  natgateway: { table: 'natGateways', name: 'id' },
 };
 
 /** Those of the account's resources of a kind that the ids name. */

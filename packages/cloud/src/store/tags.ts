@@ -100,3 +100,65 @@ export function queryTagged<Id extends string>(
     .groupBy('resourceId')
     .having((eb) => eb.fn.countAll<number>(), '=', filters.length);
 }
+
+/** Where a listing of tags goes on: behind this tag of this resource. */
+export interface TagPosition {
+  readonly resourceId: string;
+  readonly key: string;
+}
+
+export interface TagListing {
+  /** Only these resources, by stored id. Absent: all. */
+  readonly resourceIds?: readonly string[];
+  /** Only resources that have all of these. */
+  readonly tags: readonly TagFilter[];
+  readonly after?: TagPosition;
+  readonly limit: number;
+}
+
+/** Tags of resources of a kind in the order of resource and key, and where the next page begins, if there is one. */
+export async function listTags(
+  db: Reader,
+  scope: Omit<TaggedResource, 'resourceId'>,
+  { resourceIds, tags, after, limit }: TagListing,
+) {
+  const rows = await db
+    .selectFrom('tags')
+    .select(['resourceId', 'key', 'value'])
+    .where('resourceType', '=', scope.resourceType)
+    .where('accountId', '=', scope.accountId)
+    .where('regionId', '=', scope.regionId)
+    .$if(resourceIds !== undefined, (query) => query.where('resourceId', 'in', [...(resourceIds ?? [])]))
+    .$if(tags.length > 0, (query) => query.where('resourceId', 'in', queryTagged<string>(db, scope, tags)))
+    .$if(after !== undefined, (query) =>
+      query.where((eb) =>
+        eb.or([
+          eb('resourceId', '>', after?.resourceId ?? ''),
+          eb.and([eb('resourceId', '=', after?.resourceId ?? ''), eb('key', '>', after?.key ?? '')]),
+        ]),
+      ),
+    )
+    .orderBy('resourceId')
+    .orderBy('key')
+    .limit(limit + 1)
+    .execute();
+  const page = rows.slice(0, limit);
+  return { rows: page, next: rows.length > limit ? page.at(-1) : undefined };
+}
+
+/** The token by which a client asks for what is behind a tag. */
+export function writeTagPosition({ resourceId, key }: TagPosition): string {
+  return Buffer.from(JSON.stringify([resourceId, key])).toString('base64url');
+}
+
+/** `undefined` for a token that is not one of `writeTagPosition`. */
+export function readTagPosition(token: string): TagPosition | undefined {
+  try {
+    const position: unknown = JSON.parse(Buffer.from(token, 'base64url').toString());
+    if (!Array.isArray(position)) return undefined;
+    const [resourceId, key]: unknown[] = position;
+    return typeof resourceId === 'string' && typeof key === 'string' ? { resourceId, key } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -4,7 +4,7 @@ import { readTagFilters } from '../../domain/tags.js';
 import { matchesPattern } from '../../store/patterns.js';
 import type { Reader } from '../../store/store.js';
 import { findTaggable } from '../../store/taggableResources.js';
-import { queryTagged, type TaggedResource } from '../../store/tags.js';
+import { queryTagged, readTagPosition, type TaggedResource, writeTagPosition } from '../../store/tags.js';
 import { pageAnswer, readNumberedPage, sliceOnPage } from '../../wire/paging.js';
 import { defineAction } from '../action.js';
 import { maxResources, readResourceType } from './tags.js';
@@ -55,7 +55,7 @@ export const listTagResources = defineAction(ecs.ListTagResources, {
       query = query.where('resourceId', 'in', queryMatching(db, scope, wildcard));
     }
     if (input.nextToken !== undefined) {
-      const [resourceId, key] = readPosition(input.nextToken, fail);
+      const { resourceId, key } = readTagPosition(input.nextToken) ?? fail('Invalid.NextToken');
       query = query.where((eb) =>
         eb.or([
           eb('resourceId', '>', resourceId),
@@ -73,7 +73,7 @@ export const listTagResources = defineAction(ecs.ListTagResources, {
     const named = await findTaggable(db, scope, [...new Set(page.map((row) => row.resourceId))]);
     const names = new Map(named.map((resource) => [resource.storedId, resource.id]));
     return {
-      nextToken: last ? writePosition(last.resourceId, last.key) : '',
+      nextToken: last ? writeTagPosition(last) : '',
       tagResources: {
         tagResource: page.map((row) => ({
           resourceType: scope.resourceType,
@@ -113,23 +113,6 @@ function queryMatching(db: Reader, scope: Omit<TaggedResource, 'resourceId'>, { 
     .$if(values.length > 0, (query) =>
       query.where((eb) => eb.or(values.map((value) => matchesPattern('value', value)))),
     );
-}
-
-function writePosition(resourceId: string, key: string): string {
-  return Buffer.from(JSON.stringify([resourceId, key])).toString('base64url');
-}
-
-function readPosition(token: string, fail: Fail<'Invalid.NextToken'>): [resourceId: string, key: string] {
-  try {
-    const position: unknown = JSON.parse(Buffer.from(token, 'base64url').toString());
-    if (Array.isArray(position)) {
-      const [resourceId, key]: unknown[] = position;
-      if (typeof resourceId === 'string' && typeof key === 'string') return [resourceId, key];
-    }
-  } catch {
-    // Told below, like any other token that is not ours.
-  }
-  return fail('Invalid.NextToken');
 }
 
 /** How each type is called in ResourceTypeCount. */
