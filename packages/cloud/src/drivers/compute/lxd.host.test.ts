@@ -171,6 +171,18 @@ describe.skipIf(!isRoot)(`LxdComputeDriver${isRoot ? '' : ' (left out: needs roo
     expect(new Set(bases).size).toBe(names.length);
   });
 
+  it('starts an instance that is larger than the machine', async () => {
+    const driver = await setUp('i-large');
+    await driver.createInstance(createSpec('i-large', { vcpus: 104, memoryMiB: 786_432, rootDiskGiB: 500 }));
+    await driver.startInstance('i-large');
+    expect(await driver.findInstance('i-large')).toMatchObject({
+      status: 'running',
+      vcpus: 104,
+      memoryMiB: 786_432,
+      rootDiskGiB: 500,
+    });
+  });
+
   it('kills all that an aborted program has started', async () => {
     const driver = await setUp('i-abort');
     await driver.createInstance(createSpec('i-abort'));

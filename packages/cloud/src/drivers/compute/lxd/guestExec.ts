@@ -14,9 +14,9 @@ const markName = 'EGS_EXEC_ID';
  */
 const sweep = `
 mark="${markName}=$1"
-again=1
-while [ "$again" -gt 0 ]; do
-  again=0
+again=1 left=100
+while [ "$again" -gt 0 ] && [ "$left" -gt 0 ]; do
+  again=0 left=$((left - 1))
   for path in /proc/[0-9]*; do
     if grep -qzx "$mark" "$path/environ" 2>/dev/null; then
       kill -9 "\${path#/proc/}" 2>/dev/null && again=1
@@ -56,8 +56,13 @@ export async function execInGuest(
   for (const socket of all) socket.on('error', () => undefined);
   const outputEnds = [receive(sockets.stdout, 'stdout', request), receive(sockets.stderr, 'stderr', request)];
 
+  const closeAll = (): void => {
+    for (const socket of all) socket.terminate();
+  };
   const abort = (): void => {
-    void kill(client, project, name, sockets.control, mark).catch(() => undefined);
+    void kill(client, project, name, sockets.control, mark)
+      .catch(() => undefined)
+      .finally(() => closeAll());
   };
   const aborted = new Promise<never>((_resolve, reject) => {
     request.signal?.addEventListener('abort', () => reject(request.signal?.reason), { once: true });
@@ -75,8 +80,8 @@ export async function execInGuest(
     return await Promise.race([ended.catch(toShellExit), aborted]);
   } finally {
     request.signal?.removeEventListener('abort', abort);
-    // After an abort the control connection still has a signal to deliver, and goes with the program.
-    for (const socket of all) if (request.signal?.aborted !== true) socket.terminate();
+    // After an abort the control connection still has a signal to deliver.
+    if (request.signal?.aborted !== true) closeAll();
   }
 }
 

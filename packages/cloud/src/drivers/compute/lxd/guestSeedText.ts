@@ -15,7 +15,8 @@ export function formatGuestSeed(seed: GuestSeed): string {
   ];
   if (seed.passwordHash !== undefined) facts.push(['password-hash', seed.passwordHash]);
   for (const key of seed.authorizedKeys) facts.push(['authorized-key', key.trim()]);
-  if (seed.userData !== undefined) facts.push(['user-data', Buffer.from(seed.userData).toString('base64')]);
+  if (seed.userData !== undefined && seed.userData !== '')
+    facts.push(['user-data', Buffer.from(seed.userData).toString('base64')]);
   for (const [name, value] of facts) {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
     if (/[\u0000-\u001f\u007f]/.test(value)) {

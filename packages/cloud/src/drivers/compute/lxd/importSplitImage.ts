@@ -24,7 +24,8 @@ export async function findImageFingerprint(
 }
 
 /**
- * Imports the image unless the engine has it, and points the alias at it. The pool unpacks it at once, so
+ * Imports the image unless the engine has it, and points the alias at it; the image that the alias had
+ * before goes. The pool unpacks it at once, so
  * that the first instance starts as fast as the others.
  */
 export async function importSplitImage(
@@ -52,6 +53,7 @@ export async function importSplitImage(
   } else {
     const path = `/1.0/images/aliases/${encodeURIComponent(alias)}`;
     await client.call('PUT', path, { query, body: { target: fingerprint } });
+    await ignoreMissing(client.run('DELETE', `/1.0/images/${known}`, { query }));
   }
 }
 

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import type { InstanceSpec } from '../driver.js';
+import {
+  type EngineInstance,
+  formatDevices,
+  formatFixedConfiguration,
+  isFinished,
+  parseInstance,
+} from './instanceConfiguration.js';
+
+const spec: InstanceSpec = {
+  name: 'i-1',
+  image: 'image',
+  kind: 'container',
+  vcpus: 2,
+  memoryMiB: 1024,
+  rootDiskGiB: 20,
+  nics: [{ device: 'eth0', bridge: 'v1', macAddress: '00:16:3e:00:00:01', hostDevice: 'e1' }],
+  seed: { instanceId: 'i-1', hostName: 'host', authorizedKeys: [] },
+};
+
+const instance: EngineInstance = {
+  name: 'i-1',
+  status: 'Running',
+  type: 'container',
+  architecture: 'x86_64',
+  ephemeral: false,
+  profiles: [],
+  description: '',
+  config: { 'limits.cpu': '2', 'limits.memory': '1GiB' },
+  devices: { root: { type: 'disk', path: '/', pool: 'p', size: '20544MiB' } },
+};
+
+describe('configuration of an instance', () => {
+  it('gives each port its bridge, address and name, isolated from its neighbours', () => {
+    expect(formatDevices(spec, 'p')).toEqual({
+      root: { type: 'disk', path: '/', pool: 'p', size: '20480MiB' },
+      eth0: {
+        type: 'nic',
+        nictype: 'bridged',
+        parent: 'v1',
+        name: 'eth0',
+        hwaddr: '00:16:3e:00:00:01',
+        host_name: 'e1',
+        'security.port_isolation': 'true',
+      },
+    });
+  });
+
+  it('keeps the room that a full root disk was given, until the disk grows', () => {
+    expect(formatDevices(spec, 'p', '20544MiB')['root']).toMatchObject({ size: '20544MiB' });
+    expect(formatDevices({ ...spec, rootDiskGiB: 30 }, 'p', '20544MiB')['root']).toMatchObject({
+      size: '30720MiB',
+    });
+    expect(parseInstance(instance)).toMatchObject({
+      rootDiskGiB: 20,
+      memoryMiB: 1024,
+      vcpus: 2,
+      status: 'running',
+    });
+  });
+
+  it('is unprivileged with ids of its own, and never started by the engine itself', () => {
+    expect(formatFixedConfiguration('cloud', 'lxd', 165536)).toMatchObject({
+      'boot.autostart': 'false',
+      'security.privileged': 'false',
+      'security.nesting': 'false',
+      'security.devlxd': 'false',
+      'security.idmap.isolated': 'true',
+      'security.idmap.base': '165536',
+    });
+    expect(formatFixedConfiguration('cloud', 'incus', 165536)).toMatchObject({
+      'security.guestapi': 'false',
+    });
+  });
+
+  it.each([
+    ['Stopped', 'stopped'],
+    ['Frozen', 'frozen'],
+    ['Error', 'error'],
+    ['Ready', 'running'],
+  ] as const)('takes %s for %s', (status, expected) => {
+    expect(parseInstance({ ...instance, status }).status).toBe(expected);
+  });
+
+  it('tells one that was never finished', () => {
+    const unfinished = { 'volatile.idmap.next': '[…]', 'volatile.last_state.idmap': '[]' };
+    expect(isFinished({ ...instance, config: unfinished })).toBe(false);
+    expect(isFinished({ ...instance, config: { ...unfinished, 'volatile.apply_template': 'create' } })).toBe(
+      true,
+    );
+    expect(isFinished({ ...instance, config: { ...unfinished, 'volatile.idmap.current': '[…]' } })).toBe(
+      true,
+    );
+  });
+});
