@@ -327,12 +327,10 @@ describe('egs on a running cloud', () => {
     expect((await on('host', 'show', 'nothing')).stderr).toContain('HostNotFound');
   });
 
-  it('refuses hosts that it cannot reach or that have no token', async () => {
-    expect((await on('host', 'add', 'far', '--socket', join(scratch, 'none.sock'))).stderr).toContain(
-      'HostUnreachable',
-    );
-    expect((await on('host', 'add', 'far', '--token', 'nonsense')).stderr).toContain('HostInvalid');
-    expect((await on('host', 'add', 'far')).stderr).toContain('HostInvalid');
+  it('takes no real hosts when it is on the fake engine', async () => {
+    const { code, stderr } = await on('host', 'add', 'far', '--socket', join(scratch, 'none.sock'));
+    expect(code).toBe(1);
+    expect(stderr).toContain('HostInvalid');
     expect(await json('host', 'ls')).toHaveLength(2);
   });
 
@@ -375,6 +373,35 @@ describe('egs config check', () => {
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ regions: [{ id: 'cn-hangzhou' }] });
   });
+});
+
+describe('egs test', () => {
+  it('knows which suites there are', async () => {
+    const { code, stderr } = await egs(['test', 'nonsense']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('types, lint, unit, host, clients');
+  });
+  it.runIf(process.getuid?.() === 0)(
+    'says what it leaves out and why, and fails under CI=true instead',
+    async () => {
+      const asUser = (environment: Record<string, string>): Promise<Ended> =>
+        new Promise((resolve) => {
+          execFile(
+            process.execPath,
+            [mainFile, 'test', 'host'],
+            { uid: 65_534, gid: 65_534, env: { PATH: process.env['PATH'], ...environment } },
+            (error, stdout, stderr) =>
+              resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+          );
+        });
+      const relaxed = await asUser({});
+      expect(relaxed).toMatchObject({ code: 0, stdout: '0 passed, 0 failed\n' });
+      expect(relaxed.stderr).toContain('left out: host: real engines and networks need root');
+      const strict = await asUser({ CI: 'true' });
+      expect(strict).toMatchObject({ code: 1, stdout: '0 passed, 1 failed\n' });
+      expect(strict.stderr).toContain('FAILED, not run: host');
+    },
+  );
 });
 
 describe('egs without a cloud', () => {

@@ -118,6 +118,14 @@ describe('a further server of the cloud', () => {
     expect(await json('host', 'ls')).toMatchObject([{ id: 'local' }]);
   }, 60_000);
 
+  it('is refused when it cannot be reached, or comes without a token', async () => {
+    const nowhere = egs('host', 'add', 'third', '--socket', join(scratch, 'none.sock'));
+    await expect(nowhere).rejects.toThrow(/HostUnreachable/);
+    await expect(egs('host', 'add', 'third', '--token', 'nonsense')).rejects.toThrow(/HostInvalid/);
+    await expect(egs('host', 'add', 'third')).rejects.toThrow(/HostInvalid/);
+    expect(await json('host', 'ls')).toHaveLength(1);
+  }, 60_000);
+
   it('is not taken for the server of a token when its certificate is another', async () => {
     const { stdout } = await lxc('config', 'trust', 'add', '--name', 'again');
     const token = stdout.trim().split('\n').at(-1) ?? '';
