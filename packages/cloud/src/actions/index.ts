@@ -30,11 +30,24 @@ import {
   modifyInstanceMetadataOptions,
   modifyInstanceSpec,
 } from './ecs/instances/modify.js';
+import {
+  allocatePublicIpAddress,
+  modifyInstanceNetworkSpec,
+  releasePublicIpAddress,
+} from './ecs/instances/publicAddresses.js';
 import { createInstance, runInstances } from './ecs/instances/run.js';
 import { describeInstanceTypeFamilies, describeInstanceTypes } from './ecs/instanceTypes.js';
 import { attachKeyPair, detachKeyPair } from './ecs/keyPairBinding.js';
 import { createKeyPair, deleteKeyPairs, describeKeyPairs, importKeyPair } from './ecs/keyPairs.js';
 import { describeNetworkInterfaces } from './ecs/networkInterfaces.js';
+import {
+  createPrefixList,
+  deletePrefixList,
+  describePrefixListAssociations,
+  describePrefixListAttributes,
+  describePrefixLists,
+  modifyPrefixList,
+} from './ecs/prefixLists.js';
 import { describeRegions, describeZones } from './ecs/regions.js';
 import { describeSecurityGroupAttribute, describeSecurityGroups } from './ecs/securityGroups/describe.js';
 import {
@@ -89,6 +102,13 @@ export const actions: readonly Action[] = [
   leaveSecurityGroup,
   describeNetworkInterfaces,
 
+  createPrefixList,
+  describePrefixLists,
+  describePrefixListAttributes,
+  describePrefixListAssociations,
+  modifyPrefixList,
+  deletePrefixList,
+
   // ECS: regions and what they offer
   describeRegions,
   describeZones,
@@ -119,6 +139,9 @@ export const actions: readonly Action[] = [
   modifyInstanceSpec,
   modifyInstanceAutoReleaseTime,
   modifyInstanceMetadataOptions,
+  modifyInstanceNetworkSpec,
+  allocatePublicIpAddress,
+  releasePublicIpAddress,
 
   // ECS: key pairs
   createKeyPair,

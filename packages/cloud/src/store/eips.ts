@@ -134,6 +134,22 @@ export async function givePublicAddress(
   return address;
 }
 
+/** The bandwidth towards the internet of an instance changed: it is that of its own public address. */
+export async function setPublicBandwidth(
+  tx: Transaction,
+  instanceId: InstanceId,
+  bandwidthMbits: number,
+): Promise<void> {
+  const rows = await tx.db
+    .updateTable('eips')
+    .set({ bandwidthMbits })
+    .where('instanceId', '=', instanceId)
+    .where('owner', '=', 'instance')
+    .returning('vpcId')
+    .execute();
+  for (const { vpcId } of rows) if (vpcId !== null) tx.wake({ kind: 'vpc', id: vpcId });
+}
+
 /** Which associations are meant: those with an instance, a NAT gateway, or a network interface. */
 export type AssociationFilter =
   | { readonly instanceId: string }

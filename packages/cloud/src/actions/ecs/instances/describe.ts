@@ -5,7 +5,7 @@ import type { InstanceId } from '../../../domain/ids.js';
 import type { Tag } from '../../../domain/tags.js';
 import { getInstance } from '../../../store/instances.js';
 import type { Reader } from '../../../store/store.js';
-import type { Instance } from '../../../store/tables.js';
+import type { Eip, Instance } from '../../../store/tables.js';
 import { readTags } from '../../../store/tags.js';
 import { pageAnswer, readPage } from '../../../wire/paging.js';
 import { defineAction } from '../../action.js';
@@ -95,6 +95,11 @@ interface Relations {
   readonly tags: ReadonlyMap<string, readonly Tag[]>;
   readonly interfaces: ReadonlyMap<string, readonly InterfaceRow[]>;
   readonly groups: ReadonlyMap<string, readonly { readonly securityGroupId: string }[]>;
+  /** Its own public address, and its EIP. */
+  readonly publicAddresses: ReadonlyMap<
+    string,
+    readonly Pick<Eip, 'id' | 'owner' | 'address' | 'bandwidthMbits' | 'internetChargeType'>[]
+  >;
 }
 
 interface InterfaceRow {
@@ -108,8 +113,10 @@ interface InterfaceRow {
 
 async function readRelations(db: Reader, instances: readonly Instance[]): Promise<Relations> {
   const ids = instances.map((instance) => instance.id);
-  if (ids.length === 0) return { tags: new Map(), interfaces: new Map(), groups: new Map() };
-  const [tags, interfaces, groups] = await Promise.all([
+  if (ids.length === 0) {
+    return { tags: new Map(), interfaces: new Map(), groups: new Map(), publicAddresses: new Map() };
+  }
+  const [tags, interfaces, groups, publicAddresses] = await Promise.all([
     readTags(db, 'instance', ids),
     db
       .selectFrom('networkInterfaces as nic')
@@ -134,11 +141,18 @@ async function readRelations(db: Reader, instances: readonly Instance[]): Promis
       .where('nic.type', '=', 'Primary')
       .orderBy('member.position')
       .execute(),
+    db
+      .selectFrom('eips')
+      .select(['id', 'owner', 'address', 'bandwidthMbits', 'internetChargeType', 'instanceId'])
+      .where('instanceId', 'in', ids)
+      .where('status', '<>', 'Unassociating')
+      .execute(),
   ]);
   return {
     tags,
     interfaces: groupBy(interfaces, (row) => row.instanceId ?? ''),
     groups: groupBy(groups, (row) => row.instanceId ?? ''),
+    publicAddresses: groupBy(publicAddresses, (row) => row.instanceId ?? ''),
   };
 }
 
@@ -155,6 +169,8 @@ function describe(
   const image = catalog.images.get(instance.imageId);
   const interfaces = relations.interfaces.get(instance.id) ?? [];
   const primary = interfaces.filter((row) => row.type === 'Primary');
+  const addresses = relations.publicAddresses.get(instance.id) ?? [];
+  const eip = addresses.find((row) => row.owner === 'account');
   return {
     instanceId: instance.id,
     instanceName: instance.name,
@@ -208,9 +224,16 @@ function describe(
     internetMaxBandwidthIn: instance.internetMaxBandwidthIn,
     internetMaxBandwidthOut: instance.internetMaxBandwidthOut,
     innerIpAddress: { ipAddress: [] },
-    publicIpAddress: { ipAddress: [] },
+    publicIpAddress: {
+      ipAddress: addresses.filter((row) => row.owner === 'instance').map((row) => row.address),
+    },
     rdmaIpAddress: { ipAddress: [] },
-    eipAddress: { allocationId: '', ipAddress: '', internetChargeType: '' },
+    eipAddress: {
+      allocationId: eip?.id ?? '',
+      ipAddress: eip?.address ?? '',
+      internetChargeType: eip?.internetChargeType ?? '',
+      ...(eip ? { bandwidth: eip.bandwidthMbits, isSupportUnassociate: true } : {}),
+    },
     vpcAttributes: {
       vpcId: instance.vpcId,
       vSwitchId: instance.vSwitchId,

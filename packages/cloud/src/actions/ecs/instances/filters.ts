@@ -5,7 +5,7 @@ import { type InstanceStatus, visibleInstanceStatuses } from '../../../domain/in
 import { readTagFilters } from '../../../domain/tags.js';
 import { totalInstances } from '../../../store/instances.js';
 import { matchesPattern } from '../../../store/patterns.js';
-import type { Instance, Tables } from '../../../store/tables.js';
+import type { Eip, Instance, Tables } from '../../../store/tables.js';
 import { queryTagged } from '../../../store/tags.js';
 import { toMinuteTime } from '../../../store/times.js';
 import type { Page } from '../../../wire/paging.js';
@@ -136,6 +136,20 @@ function applyFilters(
         .where('address.address', 'in', input.privateIpAddresses ?? []),
     );
   }
+  const withPublicAddress = (owner: Eip['owner'], addresses: readonly string[] | undefined): void => {
+    if (addresses === undefined || addresses.length === 0) return;
+    query = query.where('id', 'in', (eb) =>
+      eb
+        .selectFrom('eips')
+        .select('eips.instanceId')
+        .$castTo<{ instanceId: Instance['id'] }>()
+        .where('eips.owner', '=', owner)
+        .where('eips.address', 'in', [...addresses])
+        .where('eips.status', '<>', 'Unassociating'),
+    );
+  };
+  withPublicAddress('instance', input.publicIpAddresses);
+  withPublicAddress('account', input.eipAddresses);
   const tags = readTagFilters(input.tag, fail);
   if (tags.length > 0) {
     const tagged = queryTagged<Instance['id']>(
@@ -147,8 +161,6 @@ function applyFilters(
   }
   // Things that no instance of this cloud has, or that all have.
   const hasNone =
-    (input.publicIpAddresses?.length ?? 0) > 0 ||
-    (input.eipAddresses?.length ?? 0) > 0 ||
     (input.innerIpAddresses?.length ?? 0) > 0 ||
     (input.ipv6Address?.length ?? 0) > 0 ||
     input.hpcClusterId !== undefined ||

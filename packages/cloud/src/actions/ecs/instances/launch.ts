@@ -302,14 +302,14 @@ async function placeInCandidates(
   diskGiB: number,
   { tx, cloud }: LaunchContext,
 ): Promise<(LaunchNetwork & { hostId: HostId }) | { refusal: string }> {
-  let refusal = '';
+  const refusals = new Set<string>();
   for (const candidate of candidates) {
     const placed = await placeInstance(tx, cloud.placement, id, {
       ...placementRequestOf(type, diskGiB),
       zoneId: candidate.vSwitch.zoneId,
     });
     if ('hostId' in placed) return { ...candidate, hostId: placed.hostId };
-    refusal = placed.refusal;
+    refusals.add(placed.refusal);
   }
-  return { refusal };
+  return { refusal: [...refusals].join(' ') };
 }

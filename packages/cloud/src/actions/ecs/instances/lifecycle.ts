@@ -6,6 +6,7 @@ import {
   requireStatus,
   type StoppedMode,
 } from '../../../domain/instance.js';
+import { unassociateEips } from '../../../store/eips.js';
 import { getInstance } from '../../../store/instances.js';
 import { retakeCapacity } from '../../../store/ledger.js';
 import type { Instance, InstanceChange } from '../../../store/tables.js';
@@ -212,6 +213,7 @@ async function remove(
   }
   requireStatus(instance, force ? ['Running', 'Stopped'] : ['Stopped'], context.fail);
   await move(instance, context, 'DeleteInstance', { status: 'Deleted' });
+  await unassociateEips(context.tx, { instanceId: instance.id });
 }
 
 async function move(

@@ -1,6 +1,7 @@
 import { ecs } from '@openegs/schema';
 import { checkHostName, isWellFormedName, isWellFormedPassword } from '../../../domain/instance.js';
 import { hashPassword } from '../../../domain/password.js';
+import { setPublicBandwidth } from '../../../store/eips.js';
 import { getInstance } from '../../../store/instances.js';
 import { resizeAllocation } from '../../../store/ledger.js';
 import type { Instance, InstanceChange } from '../../../store/tables.js';
@@ -107,6 +108,9 @@ export const modifyInstanceSpec = defineAction(ecs.ModifyInstanceSpec, {
       } satisfies InstanceChange);
     }
     await apply(instance, context, change);
+    if (change.internetMaxBandwidthOut !== undefined) {
+      await setPublicBandwidth(tx, instance.id, change.internetMaxBandwidthOut);
+    }
     return {};
   },
 });

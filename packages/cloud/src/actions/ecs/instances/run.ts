@@ -4,6 +4,7 @@ import { isWellFormedPassword } from '../../../domain/instance.js';
 import { hashPassword } from '../../../domain/password.js';
 import { defineAction } from '../../action.js';
 import { type LaunchInput, launchErrors, launchInstances } from './launch.js';
+import { allocatePublicAddress } from './publicAddresses.js';
 
 /** Parameters that would change the result, and that the cloud does not honour yet. */
 const notBuiltYet = {
@@ -25,6 +26,7 @@ export const runInstances = defineAction(ecs.RunInstances, {
     'InvalidHostname.SingleAndMultiConflict',
     'InvalidHostname.SizeInvalid',
     'InvalidMinAmount.Malformed',
+    'InvalidOperation.PublicIpAddressNoStock',
   ],
   prepare: async (input, { fail }) => preparePassword(input.password, fail),
   async change(input, context) {
@@ -45,6 +47,9 @@ export const runInstances = defineAction(ecs.RunInstances, {
       { amount, minAmount, targetStatus: 'Running' },
       context,
     );
+    if ((input.internetMaxBandwidthOut ?? 0) > 0) {
+      for (const id of created) await allocatePublicAddress(id, context);
+    }
     return { instanceIdSets: { instanceIdSet: created } };
   },
 });
