@@ -73,9 +73,11 @@ export function hostFits(usage: HostUsage, request: PlacementRequest): boolean {
   if (request.zoneId !== undefined && request.zoneId !== host.zoneId) return false;
   if (!tenancyFits(host, request)) return false;
   if (gpu === undefined) return true;
-  let fitting = 0;
-  for (const card of usage.cards) if (cardFits(card, gpu)) fitting++;
-  return fitting >= gpu.count;
+  const { models } = gpu;
+  if (models !== undefined && !usage.models.some((model) => models.includes(model))) return false;
+  let missing = gpu.count;
+  for (const card of usage.cards) if (cardFits(card, gpu) && --missing === 0) return true;
+  return missing <= 0;
 }
 
 /** Undefined when the host can serve the request now, its caller's constraints left aside. */

@@ -14,7 +14,7 @@ import { usedShareAfter } from './usedSharePolicy.js';
 const stepCards = 0.04;
 /** The demand is weighed anew after at least and at most so many further GPU requests. */
 const minRequestsBetweenWeighings = 100;
-const maxRequestsBetweenWeighings = 2000;
+const maxRequestsBetweenWeighings = 1000;
 /** Above every score of a host with cards. */
 const hostsWithoutCards = 1e6;
 

@@ -30,6 +30,8 @@ export function isIdle(usage: CardUsage): boolean {
 export class HostUsage {
   readonly free: { cpuMilli: number; memoryMiB: number; diskGiB: number };
   readonly cards: readonly CardUsage[];
+  /** Of its cards, each once. */
+  readonly models: readonly string[];
   /** How many owners hold something here. */
   owners = 0;
   /** Counts the changes. */
@@ -52,6 +54,7 @@ export class HostUsage {
       exclusive: false,
       freePercent: card.healthy ? 100 : 0,
     }));
+    this.models = [...new Set(host.cards.map((card) => card.model))];
     this.shape = shapeOf(host);
     this.linkBandwidth = new Map(
       (host.links ?? []).map(({ between: [one, other], bandwidth }) => [linkKey(one, other), bandwidth]),

@@ -42,6 +42,7 @@ interface CardNeed {
 
 /** What the demand is to one kind of card. */
 interface KindDemand {
+  /** The smallest slices first. */
   readonly needs: readonly CardNeed[];
   /** Worth of the free part of a card, for 0 to 100 percent, in cards. */
   readonly values: Float64Array;
@@ -89,8 +90,15 @@ export class HostValuation {
     let worth = 0;
     for (const { card, members } of groups) {
       const { needs, values } = this.#demandFor(card);
-      for (const member of members) worth += values[percents[member] ?? 0] ?? 0;
+      let most = 0;
+      for (const member of members) {
+        const percent = percents[member] ?? 0;
+        worth += values[percent] ?? 0;
+        if (percent > most) most = percent;
+      }
       for (const need of needs) {
+        // The needs stand by size: where no card has room for this one, the rest is larger still.
+        if (need.percent > most) break;
         const percent = usablePercent(need, members, percents);
         if (percent === 0) continue;
         usable += percent * (need.weightSums[countUpTo(need.cpuMilli, freeCpuMilli)] ?? 0);
@@ -156,7 +164,7 @@ function kindDemand(card: Card, classes: readonly RequestClass[]): KindDemand {
   const cpuOf = (index: number): number => classes[index]?.cpuMilli ?? 0;
   return {
     values: cardValues(slices),
-    needs: [...needs.values()].map(({ whole, count, percent, classes: members }) => {
+    needs: [...needs.values()].sort(bySize).map(({ whole, count, percent, classes: members }) => {
       members.sort((a, b) => cpuOf(a) - cpuOf(b));
       return {
         whole,
@@ -168,6 +176,10 @@ function kindDemand(card: Card, classes: readonly RequestClass[]): KindDemand {
       };
     }),
   };
+}
+
+function bySize(one: { percent: number }, other: { percent: number }): number {
+  return one.percent - other.percent;
 }
 
 /** How much CPU the requests want for each card they ask, weighted by those cards. */
