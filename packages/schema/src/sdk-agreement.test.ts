@@ -1,7 +1,14 @@
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import { products } from '../scripts/action-tables.mjs';
-import { type Field, type FieldShape, findAction, listActions } from './index.js';
+import {
+  type Field,
+  type FieldShape,
+  findAction,
+  listActions,
+  type ProductName,
+  productVersions,
+} from './index.js';
 
 type SdkType = string | ModelClass | { readonly type: 'array' | 'map'; readonly itemType?: SdkType };
 interface ModelClass {
@@ -48,7 +55,15 @@ function wireNamesOf(shape: FieldShape, name: string): string[] {
 
 const require = createRequire(import.meta.url);
 
-describe.each(products.filter((product) => product.sdk))('the tables of $name', ({ name: product, sdk }) => {
+function isProductName(name: string): name is ProductName {
+  return name in productVersions;
+}
+
+const productsWithSdk = products.flatMap(({ name, sdk }) =>
+  sdk === undefined || !isProductName(name) ? [] : [{ name, sdk }],
+);
+
+describe.each(productsWithSdk)('the tables of $name', ({ name: product, sdk }) => {
   const models = require(sdk);
 
   /** What the SDK's client hands to its transport for this action. */

@@ -57,7 +57,9 @@ describe.skipIf(!isRoot)(`Engine set-up${isRoot ? '' : ' (left out: needs root)'
       theirs.flavor === 'incus' ? 'INCUS_DIR' : 'LXD_DIR',
       theirs.socketPath.replace('/unix.socket', ''),
     );
-    onTestFinished(() => vi.unstubAllEnvs());
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+    });
 
     const directory = createDirectory();
     const ours = await ensureEngine({ directory });
