@@ -269,12 +269,19 @@ describe('vSwitches', () => {
       routeTable: { routeTableType: 'System' },
     });
     await cloud.vpc.modifyVSwitchAttribute(
-      new Vpc.ModifyVSwitchAttributeRequest({ regionId, vSwitchId: id, vSwitchName: 'two', description: 'second' }),
+      new Vpc.ModifyVSwitchAttributeRequest({
+        regionId,
+        vSwitchId: id,
+        vSwitchName: 'two',
+        description: 'second',
+      }),
     );
     const { body } = await cloud.vpc.describeVSwitches(
       new Vpc.DescribeVSwitchesRequest({ regionId, vpcId, vSwitchName: 'two' }),
     );
-    expect(body?.vSwitches?.vSwitch?.map((row) => [row.vSwitchId, row.description])).toEqual([[id, 'second']]);
+    expect(body?.vSwitches?.vSwitch?.map((row) => [row.vSwitchId, row.description])).toEqual([
+      [id, 'second'],
+    ]);
     await deleteVSwitch(id);
     expect(await codeOf(describeVSwitch(id))).toBe('InvalidVSwitchId.NotFound');
     expect(await codeOf(deleteVSwitch(id))).toBe('InvalidVSwitchId.NotFound');
