@@ -87,6 +87,9 @@ async function buildImage(recipe: ImageRecipe, scratch: string, onStep?: OnStep)
   });
 }
 
+/** Makes /bin, /lib and /sbin links before anything is unpacked. */
+const mergedUsrHook = '/usr/share/mmdebstrap/hooks/merged-usr';
+
 async function installPackages(recipe: ImageRecipe, root: string): Promise<void> {
   const dpkgOptions = [
     ...recipe.excludedPaths.map((path) => `path-exclude=${path}`),
@@ -97,6 +100,7 @@ async function installPackages(recipe: ImageRecipe, root: string): Promise<void>
     '--mode=root',
     '--format=directory',
     '--variant=apt',
+    ...(existsSync(mergedUsrHook) ? [`--hook-dir=${mergedUsrHook}`] : []),
     `--include=${recipe.packages.join(',')}`,
     ...dpkgOptions.map((option) => `--dpkgopt=${option}`),
     ...aptOptions.map((option) => `--aptopt=${option}`),
