@@ -71,7 +71,12 @@ interface Row {
   [column: string]: string | number;
 }
 
-async function measure(name: string, instances: number, server: Server, call: () => Promise<unknown>): Promise<Row> {
+async function measure(
+  name: string,
+  instances: number,
+  server: Server,
+  call: () => Promise<unknown>,
+): Promise<Row> {
   const pid = server.process.pid ?? 0;
   await closedLoop(call, concurrency, 1_000);
   const cpuBefore = cpuSeconds(pid);
@@ -85,7 +90,7 @@ async function measure(name: string, instances: number, server: Server, call: ()
     'CPU ms': cpuMs,
     'p50 ms at 200/s': steady.p50,
     'p99 ms at 200/s': steady.p99,
-    'MiB': Math.round(residentMiB(pid)),
+    MiB: Math.round(residentMiB(pid)),
   };
 }
 
@@ -104,7 +109,9 @@ for (const size of sizes) {
       'serve',
       ...['--data', dataDirectory, '--listen', '127.0.0.1:0', '--engine', 'fake', '--config', configFile],
     ]);
-    const credentials: Credentials = JSON.parse(readFileSync(join(dataDirectory, 'credentials.json'), 'utf8'));
+    const credentials: Credentials = JSON.parse(
+      readFileSync(join(dataDirectory, 'credentials.json'), 'utf8'),
+    );
     const client = new SignedClient(server.endpoint, credentials, concurrency);
     for (const { name, call } of cases) rows.push(await measure(name, size, server, () => call(client, ids)));
     await client.close();
@@ -116,7 +123,11 @@ for (const size of sizes) {
 
 const bytesOfAPage = 22_000;
 const bare = await startServer(join(here, 'bareFastify.js'), [String(bytesOfAPage)]);
-const bareClient = new SignedClient(bare.endpoint, { accessKeyId: 'none', accessKeySecret: 'none' }, concurrency);
+const bareClient = new SignedClient(
+  bare.endpoint,
+  { accessKeyId: 'none', accessKeySecret: 'none' },
+  concurrency,
+);
 rows.push(await measure('bare Fastify, as many bytes', 0, bare, () => bareClient.call('None', {})));
 await bareClient.close();
 await bare.stop();
@@ -125,6 +136,8 @@ printTable(rows);
 const peer = Number(rows.at(-1)?.['CPU ms']);
 for (const row of rows) {
   if (row['case'] === cases[0]?.name) {
-    console.log(`${row['case']}, ${row['instances']} instances: ${(Number(row['CPU ms']) / peer).toFixed(1)} × the CPU of a bare server`);
+    console.log(
+      `${row['case']}, ${row['instances']} instances: ${(Number(row['CPU ms']) / peer).toFixed(1)} × the CPU of a bare server`,
+    );
   }
 }

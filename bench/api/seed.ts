@@ -1,12 +1,16 @@
-import { parseConfig } from '@openegs/cloud/config';
 import { startConfiguredCloud } from '@openegs/cloud/compose';
+import { parseConfig } from '@openegs/cloud/config';
 import { SignedClient } from '../lib/signedClient.js';
 
 /** Most instances that one RunInstances makes. */
 const batch = 100;
 
 /** Fills a data directory with running instances of the fake engine, through the API. Gives their ids. */
-export async function seedInstances(dataDirectory: string, config: unknown, count: number): Promise<string[]> {
+export async function seedInstances(
+  dataDirectory: string,
+  config: unknown,
+  count: number,
+): Promise<string[]> {
   const running = await startConfiguredCloud({
     dataDirectory,
     config: parseConfig(config),

@@ -22,7 +22,10 @@ const pollMs = 5;
 interface Described {
   readonly InstanceId: string;
   readonly Status: string;
-  readonly VpcAttributes: { readonly VpcId: string; readonly PrivateIpAddress: { readonly IpAddress: string[] } };
+  readonly VpcAttributes: {
+    readonly VpcId: string;
+    readonly PrivateIpAddress: { readonly IpAddress: string[] };
+  };
 }
 
 const host = await HostCloud.start();
@@ -33,7 +36,11 @@ const engine = new EngineClient({ kind: 'unix', socketPath: host.engine.socketPa
 const region = { RegionId: host.regionId };
 
 /** What one round took, in ms from its beginning, per instance. */
-const times = { raw: new Map<number, number[]>(), answer: new Map<number, number[]>(), running: new Map<number, number[]>() };
+const times = {
+  raw: new Map<number, number[]>(),
+  answer: new Map<number, number[]>(),
+  running: new Map<number, number[]>(),
+};
 const commandMs: number[] = [];
 const rawCommandMs: number[] = [];
 const sshMs: number[] = [];
@@ -103,7 +110,10 @@ async function launchRaw(names: readonly string[], bridge: string): Promise<void
           },
         },
       });
-      await engine.run('PUT', `/1.0/instances/${name}/state`, { query, body: { action: 'start', timeout: 30 } });
+      await engine.run('PUT', `/1.0/instances/${name}/state`, {
+        query,
+        body: { action: 'start', timeout: 30 },
+      });
     }),
   );
 }
@@ -150,7 +160,16 @@ async function timeSshLogin(startedAt: number, id: string): Promise<void> {
     try {
       await execFile('ip', [
         ...['netns', 'exec', namespace, ...ssh],
-        ...['-o', 'BatchMode=yes', '-o', 'ConnectTimeout=1', '-o', 'LogLevel=ERROR', `root@${address}`, 'true'],
+        ...[
+          '-o',
+          'BatchMode=yes',
+          '-o',
+          'ConnectTimeout=1',
+          '-o',
+          'LogLevel=ERROR',
+          `root@${address}`,
+          'true',
+        ],
       ]);
       break;
     } catch {
@@ -170,7 +189,11 @@ try {
   times.answer.clear();
   times.running.clear();
   const { stdout: links } = await execFile('ip', ['-o', 'link', 'show', 'type', 'bridge']);
-  const bridge = links.split('\n').map((line) => line.split(': ')[1] ?? '').find((name) => name.startsWith(host.tag)) ?? '';
+  const bridge =
+    links
+      .split('\n')
+      .map((line) => line.split(': ')[1] ?? '')
+      .find((name) => name.startsWith(host.tag)) ?? '';
   if (!described || bridge === '') throw new Error('the first instance has no bridge');
 
   for (let round = 0; round < roundsOfOne + roundsOfTen; round += 1) {

@@ -28,6 +28,9 @@ function findFreeRanges(): Pick<
   };
 }
 
+/** Sparse: room for twenty system disks of the usual size with the usual over-commit. */
+const poolSizeGiB = 100;
+
 type ControlPlaneOptions = Partial<Pick<CloudOptions, 'faults' | 'log'>>;
 
 /**
@@ -49,7 +52,7 @@ export class HostCloud {
   static async start(options: ControlPlaneOptions = {}): Promise<HostCloud> {
     const directory = `/var/lib/egs-test-${randomBytes(4).toString('hex')}`;
     const image = await ensureBaseImage();
-    const engine = await startPrivateEngine({ directory });
+    const engine = await startPrivateEngine({ directory, poolSizeGiB });
     const config = parseConfig({
       hosts: [
         {

@@ -12,16 +12,11 @@ import { putTags } from '../../../store/tags.js';
 import { toMinuteTime, toSecondsTime } from '../../../store/times.js';
 import type { ChangeContext } from '../../action.js';
 import { checkAutoReleaseTime, checkMetadataOptions, checkUserData } from './attributes.js';
-import {
-  createPrimaryInterface,
-  type LaunchNetwork,
-  type LaunchNetworkInput,
-  launchNetworkErrors,
-  readLaunchNetworks,
-} from './launchNetwork.js';
+import { createInterfaces, type LaunchInterfacesInput, launchInterfaceErrors } from './launchInterfaces.js';
+import { type LaunchNetwork, type LaunchNetworkInput, readLaunchNetworks } from './launchNetwork.js';
 
 /** What RunInstances and CreateInstance have in common. */
-export interface LaunchInput extends LaunchNetworkInput {
+export interface LaunchInput extends LaunchNetworkInput, LaunchInterfacesInput {
   readonly imageId?: string | undefined;
   readonly imageFamily?: string | undefined;
   readonly instanceType?: string | undefined;
@@ -65,7 +60,7 @@ export interface LaunchPlan {
 }
 
 export const launchErrors = [
-  ...launchNetworkErrors,
+  ...launchInterfaceErrors,
   'Duplicate.TagKey',
   'InvalidAutoReleaseTime.Malformed',
   'InvalidDescription.Malformed',
@@ -191,7 +186,7 @@ export async function launchInstances(
         attachedTime: toSecondsTime(tx.now),
       })
       .execute();
-    await createPrimaryInterface(id, vSwitch, placed.securityGroupIds, input.privateIpAddress, context);
+    await createInterfaces(id, type, placed, input, context);
     await putTags(
       tx,
       { resourceType: 'instance', resourceId: id, accountId: caller.accountId, regionId },

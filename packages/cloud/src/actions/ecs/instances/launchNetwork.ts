@@ -1,15 +1,8 @@
 import type { ErrorCode } from '../../../domain/errors.js';
-import {
-  createId,
-  type InstanceId,
-  type SecurityGroupId,
-  type VSwitchId,
-  type ZoneId,
-} from '../../../domain/ids.js';
+import type { InstanceId, SecurityGroupId, VSwitchId, ZoneId } from '../../../domain/ids.js';
 import { ensureDefaultNetwork } from '../../../store/accounts.js';
-import { createMacAddress, takeFabricIndex, takePrivateAddress } from '../../../store/addresses.js';
-import type { VSwitch } from '../../../store/tables.js';
-import { toSecondsTime } from '../../../store/times.js';
+import { createNetworkInterface } from '../../../store/networkInterfaces.js';
+import type { NetworkInterface, VSwitch } from '../../../store/tables.js';
 import type { ChangeContext } from '../../action.js';
 
 export const launchNetworkErrors = [
@@ -80,8 +73,9 @@ export async function readLaunchNetworks(
   return vSwitches.map((vSwitch) => ({ vSwitch, securityGroupIds }));
 }
 
-async function readSecurityGroups(
-  input: LaunchNetworkInput,
+/** The groups that a launch, or one interface of it, names. */
+export async function readSecurityGroups(
+  input: Pick<LaunchNetworkInput, 'securityGroupId' | 'securityGroupIds'>,
   { tx, caller, regionId, fail }: LaunchContext,
 ): Promise<{ id: SecurityGroupId; vpcId: VSwitch['vpcId'] }[]> {
   if (input.securityGroupId !== undefined && input.securityGroupIds !== undefined) {
@@ -128,41 +122,17 @@ export async function createPrimaryInterface(
   vSwitch: VSwitch,
   securityGroupIds: readonly SecurityGroupId[],
   wished: string | undefined,
-  { tx, caller, regionId, cloud, fail }: LaunchContext,
-): Promise<void> {
-  const id = createId('networkInterface', cloud.catalog.getRegion(regionId).code);
-  await tx.db
-    .insertInto('networkInterfaces')
-    .values({
-      id,
-      accountId: caller.accountId,
-      regionId,
-      zoneId: vSwitch.zoneId,
-      instanceId,
-      type: 'Primary',
-      deviceIndex: 0,
-      vpcId: vSwitch.vpcId,
-      vSwitchId: vSwitch.id,
-      macAddress: await createMacAddress(tx),
-      fabricIndex: await takeFabricIndex(tx),
-      status: 'InUse',
-      creationTime: toSecondsTime(tx.now),
-    })
-    .execute();
-  const address = await takePrivateAddress(tx, vSwitch, id, { wished, isPrimary: true });
-  if (address === undefined) {
-    if (wished !== undefined) fail('InvalidPrivateIpAddress', { address: wished });
-    fail('QuotaExceeded.PrivateIpAddress', { id: vSwitch.id });
-  }
-  await tx.db
-    .insertInto('securityGroupMembers')
-    .values(
-      securityGroupIds.map((securityGroupId, position) => ({
-        securityGroupId,
-        networkInterfaceId: id,
-        position,
-      })),
-    )
-    .execute();
-  tx.wake({ kind: 'networkInterface', id, vpcId: vSwitch.vpcId });
+  { tx, regionId, cloud, fail }: LaunchContext,
+): Promise<NetworkInterface> {
+  const nic = await createNetworkInterface(
+    tx,
+    cloud.catalog.getRegion(regionId).code,
+    vSwitch,
+    { instanceId, type: 'Primary', deviceIndex: 0, status: 'InUse', deleteOnRelease: 1 },
+    { securityGroupIds, primaryAddress: wished },
+  );
+  if (nic !== undefined) return nic;
+  return wished === undefined
+    ? fail('QuotaExceeded.PrivateIpAddress', { id: vSwitch.id })
+    : fail('InvalidPrivateIpAddress', { address: wished });
 }

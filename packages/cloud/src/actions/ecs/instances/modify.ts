@@ -4,6 +4,7 @@ import { hashPassword } from '../../../domain/password.js';
 import { setPublicBandwidth } from '../../../store/eips.js';
 import { getInstance } from '../../../store/instances.js';
 import { resizeAllocation } from '../../../store/ledger.js';
+import { listInterfacesOf, wakeNetworkInterface } from '../../../store/networkInterfaces.js';
 import type { Instance, InstanceChange } from '../../../store/tables.js';
 import { type ChangeContext, defineAction } from '../../action.js';
 import { checkAutoReleaseTime, checkMetadataOptions, checkUserData } from './attributes.js';
@@ -108,6 +109,10 @@ export const modifyInstanceSpec = defineAction(ecs.ModifyInstanceSpec, {
       } satisfies InstanceChange);
     }
     await apply(instance, context, change);
+    if (change.instanceType !== undefined) {
+      // Their bandwidth is that of the type.
+      for (const nic of await listInterfacesOf(tx.db, instance.id)) wakeNetworkInterface(tx, nic);
+    }
     if (change.internetMaxBandwidthOut !== undefined) {
       await setPublicBandwidth(tx, instance.id, change.internetMaxBandwidthOut);
     }

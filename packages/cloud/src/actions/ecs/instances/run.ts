@@ -3,7 +3,9 @@ import type { Fail } from '../../../domain/errors.js';
 import { isWellFormedPassword } from '../../../domain/instance.js';
 import { hashPassword } from '../../../domain/password.js';
 import { defineAction } from '../../action.js';
-import { type LaunchInput, launchErrors, launchInstances } from './launch.js';
+import { launchErrors, launchInstances } from './launch.js';
+import type { LaunchInterfacesInput } from './launchInterfaces.js';
+import type { LaunchNetworkInput } from './launchNetwork.js';
 import { allocatePublicAddress } from './publicAddresses.js';
 
 /** Parameters that would change the result, and that the cloud does not honour yet. */
@@ -43,7 +45,7 @@ export const runInstances = defineAction(ecs.RunInstances, {
       fail('InvalidParameter.Conflict', { parameters: 'PrivateIpAddress and an Amount above 1' });
     }
     const created = await launchInstances(
-      { ...input, ...readPrimaryInterface(input, fail), passwordHash: context.prepared },
+      { ...input, ...readInterfaces(input, fail), passwordHash: context.prepared },
       { amount, minAmount, targetStatus: 'Running' },
       context,
     );
@@ -90,30 +92,72 @@ function refuseNotBuilt(
 }
 
 /**
- * The newer way to say where the instance is plugged in: one primary network interface instead of
- * VSwitchId, SecurityGroupIds and PrivateIpAddress (Terraform and the console use it).
+ * The newer way to say where the instance is plugged in: a primary network interface instead of VSwitchId,
+ * SecurityGroupIds and PrivateIpAddress (Terraform and the console use it), and a secondary one.
  */
-function readPrimaryInterface(
+function readInterfaces(
   input: ecs.RunInstancesRequest,
   fail: Fail<'InvalidParameter' | 'InvalidParameter.Conflict'>,
-): Pick<LaunchInput, 'vSwitchId' | 'securityGroupId' | 'securityGroupIds' | 'privateIpAddress'> {
-  const [primary, ...others] = input.networkInterface ?? [];
-  if (!primary) return {};
-  if (others.length > 0 || primary.networkInterfaceId || primary.instanceType === 'Secondary') {
+): LaunchInterfacesInput & LaunchNetworkInput {
+  const interfaces = input.networkInterface ?? [];
+  // Secondary is the documented default.
+  const [primary, ...otherPrimaries] = interfaces.filter((nic) => nic.instanceType === 'Primary');
+  const [secondaryInterface, ...others] = interfaces.filter((nic) => nic.instanceType !== 'Primary');
+  if (otherPrimaries.length > 0 || others.length > 0) {
     fail('InvalidParameter', {
       parameter: 'NetworkInterface',
-      reason: 'secondary network interfaces at creation are not built yet.',
+      reason: 'an instance is made with one primary interface and at most one secondary one.',
     });
   }
-  if (input.vSwitchId !== undefined || input.securityGroupId !== undefined) {
+  for (const nic of interfaces) checkInterface(nic, fail);
+  if (primary && (input.vSwitchId !== undefined || input.securityGroupId !== undefined)) {
     fail('InvalidParameter.Conflict', {
       parameters: 'NetworkInterface, VSwitchId and SecurityGroupId',
     });
   }
+  if ((input.amount ?? 1) > 1) {
+    for (const nic of interfaces) {
+      if (nic.networkInterfaceId === undefined && nic.primaryIpAddress === undefined) continue;
+      fail('InvalidParameter.Conflict', {
+        parameters: 'NetworkInterfaceId or PrimaryIpAddress, and an Amount above 1',
+      });
+    }
+  }
   return {
-    vSwitchId: primary.vSwitchId,
-    securityGroupId: primary.securityGroupId,
-    securityGroupIds: primary.securityGroupIds ?? input.securityGroupIds,
-    privateIpAddress: primary.primaryIpAddress ?? input.privateIpAddress,
+    ...(secondaryInterface === undefined ? {} : { secondaryInterface }),
+    ...(primary === undefined
+      ? {}
+      : {
+          vSwitchId: primary.vSwitchId,
+          securityGroupId: primary.securityGroupId,
+          securityGroupIds: primary.securityGroupIds ?? input.securityGroupIds,
+          privateIpAddress: primary.primaryIpAddress ?? input.privateIpAddress,
+          secondaryPrivateIpAddressCount: primary.secondaryPrivateIpAddressCount,
+        }),
   };
+}
+
+function checkInterface(
+  nic: ecs.RunInstancesRequestNetworkInterface,
+  fail: Fail<'InvalidParameter' | 'InvalidParameter.Conflict'>,
+): void {
+  const refuse = (parameter: string, reason: string): never =>
+    fail('InvalidParameter', { parameter: `NetworkInterface.${parameter}`, reason });
+  if (!['Primary', 'Secondary'].includes(nic.instanceType ?? 'Secondary')) {
+    refuse('InstanceType', 'it is Primary or Secondary.');
+  }
+  if (nic.instanceType === 'Primary' && nic.networkInterfaceId !== undefined) {
+    refuse('NetworkInterfaceId', 'only a secondary interface can be one that there is.');
+  }
+  if (nic.networkInterfaceTrafficMode === 'HighPerformance') {
+    refuse('NetworkInterfaceTrafficMode', 'this cloud has no RDMA interfaces.');
+  }
+  if ((nic.ipv6Address?.length ?? 0) > 0 || nic.ipv6AddressCount !== undefined) {
+    refuse('Ipv6Address', 'this cloud has no IPv6.');
+  }
+  const { networkInterfaceId, vSwitchId, primaryIpAddress, securityGroupId, securityGroupIds } = nic;
+  const settings = [vSwitchId, primaryIpAddress, securityGroupId, securityGroupIds];
+  if (networkInterfaceId !== undefined && settings.some((setting) => setting !== undefined)) {
+    fail('InvalidParameter.Conflict', { parameters: 'NetworkInterfaceId and settings of a new interface' });
+  }
 }

@@ -49,12 +49,16 @@ export async function execInGuest(
   const secrets = readSecrets(operation);
   const open = (stream: string): WebSocket =>
     client.openWebSocket(`/1.0/operations/${operation.id}/websocket`, { secret: secrets[stream] ?? '' });
-  // The engine starts the program when all four are connected.
-  const sockets = { stdin: open('0'), stdout: open('1'), stderr: open('2'), control: open('control') };
-  const all = Object.values(sockets);
+  // LXD 5.0 starts some programs as soon as there is a stdin, and then loses the output of a short one that
+  // ends before the others are connected (1 of 300 on a busy machine): stdin comes last.
+  const outputs = { stdout: open('1'), stderr: open('2'), control: open('control') };
   // A broken connection shows in the operation's end too; without a listener it would end this process.
-  for (const socket of all) socket.on('error', () => undefined);
-  const outputEnds = [receive(sockets.stdout, 'stdout', request), receive(sockets.stderr, 'stderr', request)];
+  for (const socket of Object.values(outputs)) socket.on('error', () => undefined);
+  const outputEnds = [receive(outputs.stdout, 'stdout', request), receive(outputs.stderr, 'stderr', request)];
+  await Promise.all(Object.values(outputs).map(connected));
+  const sockets = { ...outputs, stdin: open('0') };
+  const all = Object.values(sockets);
+  sockets.stdin.on('error', () => undefined);
 
   const closeAll = (): void => {
     for (const socket of all) socket.terminate();
@@ -83,6 +87,13 @@ export async function execInGuest(
     // After an abort the control connection still has a signal to deliver.
     if (request.signal?.aborted !== true) closeAll();
   }
+}
+
+/** Resolves when the socket is open, or never will be. */
+async function connected(socket: WebSocket): Promise<void> {
+  if (socket.readyState !== socket.CONNECTING) return;
+  // `once` rejects on an error; what failed shows in the operation's end.
+  await Promise.race([once(socket, 'open'), once(socket, 'close')]).catch(() => undefined);
 }
 
 /** Hands out what arrives; resolves when there will be no more. */
