@@ -25,6 +25,9 @@ const quotas = z.strictObject({
   instances: z.int().positive().default(1_000_000),
   vcpus: z.int().positive().default(10_000_000),
   keyPairs: z.int().positive().default(500),
+  securityGroups: z.int().positive().default(500),
+  /** Secondary ones. */
+  networkInterfaces: z.int().positive().default(50_000),
   vpcs: z.int().positive().default(1000),
   vSwitchesPerVpc: z.int().positive().default(150),
   secondaryCidrsPerVpc: z.int().positive().default(5),

@@ -36,10 +36,23 @@ import {
   releasePublicIpAddress,
 } from './ecs/instances/publicAddresses.js';
 import { createInstance, runInstances } from './ecs/instances/run.js';
+import { modifyInstanceVpcAttribute } from './ecs/instances/vpcAttribute.js';
 import { describeInstanceTypeFamilies, describeInstanceTypes } from './ecs/instanceTypes.js';
 import { attachKeyPair, detachKeyPair } from './ecs/keyPairBinding.js';
 import { createKeyPair, deleteKeyPairs, describeKeyPairs, importKeyPair } from './ecs/keyPairs.js';
-import { describeNetworkInterfaces } from './ecs/networkInterfaces.js';
+import {
+  assignIpv6Addresses,
+  assignPrivateIpAddresses,
+  unassignIpv6Addresses,
+  unassignPrivateIpAddresses,
+} from './ecs/networkInterfaces/addresses.js';
+import { attachNetworkInterface, detachNetworkInterface } from './ecs/networkInterfaces/attach.js';
+import { createNetworkInterface } from './ecs/networkInterfaces/create.js';
+import {
+  describeNetworkInterfaceAttribute,
+  describeNetworkInterfaces,
+} from './ecs/networkInterfaces/describe.js';
+import { deleteNetworkInterface, modifyNetworkInterfaceAttribute } from './ecs/networkInterfaces/modify.js';
 import {
   createPrefixList,
   deletePrefixList,
@@ -100,7 +113,17 @@ export const actions: readonly Action[] = [
   modifySecurityGroupEgressRule,
   joinSecurityGroup,
   leaveSecurityGroup,
+  createNetworkInterface,
   describeNetworkInterfaces,
+  describeNetworkInterfaceAttribute,
+  modifyNetworkInterfaceAttribute,
+  deleteNetworkInterface,
+  attachNetworkInterface,
+  detachNetworkInterface,
+  assignPrivateIpAddresses,
+  unassignPrivateIpAddresses,
+  assignIpv6Addresses,
+  unassignIpv6Addresses,
 
   createPrefixList,
   describePrefixLists,
@@ -139,6 +162,7 @@ export const actions: readonly Action[] = [
   modifyInstanceSpec,
   modifyInstanceAutoReleaseTime,
   modifyInstanceMetadataOptions,
+  modifyInstanceVpcAttribute,
   modifyInstanceNetworkSpec,
   allocatePublicIpAddress,
   releasePublicIpAddress,

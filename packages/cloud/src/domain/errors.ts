@@ -494,7 +494,7 @@ export const errorCatalogue = {
   'InvalidParam.EniIdAndInstanceId.Conflict': [403, 'Give either InstanceId or NetworkInterfaceId.'],
   'InvalidEniId.NotFound': [404, 'There is no network interface "{id}".'],
   'InvalidInstanceId.AlreadyExists': [403, '"{id}" is in the security group already.'],
-  'InvalidOperation.VpcMismatch': [403, '"{id}" is not in the VPC of the security group.'],
+  'InvalidOperation.VpcMismatch': [403, '"{id}" is in another VPC.'],
   'InvalidOperation.MultiGroupType': [400, 'Basic and enterprise security groups do not go together.'],
   InstanceSecurityGroupLimitExceeded: [400, 'A network interface is in at most {limit} security groups.'],
   SecurityGroupInstanceLimitExceeded: [403, 'The security group has no room for further members.'],
@@ -502,6 +502,85 @@ export const errorCatalogue = {
   InstanceLastSecurityGroup: [403, '"{id}" would be in no security group any more.'],
   'InvalidSecurityGroupAssociation.NotFound': [400, '"{id}" is not in the security group.'],
   'InvalidOperation.AtLeastInOneGroup': [403, '"{id}" would be in no security group any more.'],
+
+  // Network interfaces.
+  'InvalidEcsId.NotFound': [404, 'There is no instance "{id}".'],
+  'InvalidOperation.InvalidEniState': [400, 'The network interface "{id}" is {status}; this needs {needed}.'],
+  'InvalidOperation.InvalidEcsState': [400, 'The instance "{id}" is {status}; this needs {needed}.'],
+  'InvalidOperation.InvalidEniType': [403, '"{id}" is the primary network interface of an instance.'],
+  'InvalidOperation.DetachPrimaryEniNotAllowed': [
+    400,
+    '"{id}" is the primary network interface of its instance, and stays with it.',
+  ],
+  'InvalidOperation.PrimaryEniOnlySupportModifyNameAndDesc': [
+    404,
+    '"{id}" is a primary network interface; only its name and description can be changed here.',
+  ],
+  'InvalidOperation.AvailabilityZoneMismatch': [403, '"{id}" is in the zone {zone}, unlike the instance.'],
+  'InvalidOperation.Ipv4CountExceeded': [
+    403,
+    'A network interface of the instance type "{type}" has at most {limit} private addresses.',
+  ],
+  'InvalidOperation.TrunkingIsNotAllowed': [403, 'This cloud has no trunk network interfaces.'],
+  'InvalidOperation.HighPerformanceTrafficModeIsNotAllowed': [403, 'This cloud has no RDMA interfaces.'],
+  'InvalidParameter.NetworkCardIndexInvalid': [400, 'The instance has a single network card, number 0.'],
+  'InvalidParameter.EniNotBelongEcs': [
+    400,
+    'The network interface "{id}" is not attached to the instance "{instance}".',
+  ],
+  'InvalidParams.NetworkInterfaceName': [
+    403,
+    'A name has 2 to 128 characters and does not start with http:// or https://.',
+  ],
+  EniPerInstanceLimitExceeded: [
+    403,
+    'An instance of the type "{type}" has at most {limit} network interfaces.',
+  ],
+  MaxEniCountExceeded: [403, 'The quota of {quota} network interfaces is used up.'],
+  MaxEniPrivateIpsCountExceeded: [
+    403,
+    'A network interface that is attached to nothing has at most {limit} secondary addresses.',
+  ],
+  JoinedGroupLimitExceed: [400, 'A network interface is in at most {limit} security groups.'],
+  'EnterpriseGroupLimited.MutliGroupType': [403, 'Basic and enterprise security groups do not go together.'],
+  'InvalidParameter.SecurityGroupIdRepeated': [400, 'The security group "{id}" is named twice.'],
+  'InvalidVSwitchId.IpInvalid': [403, 'The vSwitch "{id}" does not give out the address {address}.'],
+  'InvalidVSwitchId.IpNotEnough': [403, 'The vSwitch "{id}" has not enough free private addresses.'],
+  'InvalidPrivateIpAddress.Duplicated': [400, 'The private address {address} is in use.'],
+  'InvalidIp.IpRepeated': [403, 'The private address {address} is named twice.'],
+  'InvalidIp.IpUnassigned': [403, '{address} is not a secondary address of the network interface.'],
+  'InvalidVSwitch.Ipv6NotTurnOn': [403, 'This cloud has no IPv6.'],
+
+  // Moving an instance to another address, vSwitch or VPC.
+  'InvalidPrivateIpAddress.Malformed': [400, '"{address}" is not an IPv4 address.'],
+  'InvalidPrivateIpAddress.Mismatch': [400, 'The vSwitch "{id}" does not give out the address {address}.'],
+  'InvalidParameter.NotEnoughIpInVSwitch': [404, 'The vSwitch "{id}" has no free private address.'],
+  'InvalidVSwitch.NotBelongToVpc': [404, 'The vSwitch "{id}" is not in the VPC "{vpc}".'],
+  'InvalidOperation.VswAndEcsAvailabilityZoneMismatch': [
+    403,
+    'The vSwitch "{id}" is in the zone {zone}, unlike the instance.',
+  ],
+  PrimaryEniHasSubIp: [400, 'The primary network interface has secondary private addresses.'],
+  'InvalidIp.MultiPrimaryIp': [404, 'The primary network interface has secondary private addresses.'],
+  'InvalidInstance.AttachedEni': [404, 'The instance has secondary network interfaces.'],
+  'InvalidDependence.NextHopOfCustomRouter': [404, 'The route entry "{id}" leads to the instance.'],
+  'InvalidParameter.AlreadyInTargetVpc': [404, 'The instance is in the VPC already.'],
+  'InvalidParameter.MustBeEmpty': [404, 'Security groups are named only together with another VPC.'],
+  'InvalidParameter.SecurityGroupId': [404, 'Another VPC needs other security groups: {reason}'],
+
+  // Network interfaces of a launch.
+  'InvalidOperation.InvalidNetworkInterfaceId': [
+    403,
+    'The network interface "{id}" cannot be attached to a new instance: {reason}',
+  ],
+  'InvalidParameter.NetworkInterface': [
+    403,
+    'The network interfaces of the instance are not valid: {reason}',
+  ],
+  'InvalidParameter.EniNumExceededWithLaunchEcs': [
+    403,
+    'An instance of the type "{type}" has at most {limit} network interfaces.',
+  ],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
 export type ErrorCode = keyof typeof errorCatalogue;

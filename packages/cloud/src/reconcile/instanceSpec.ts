@@ -17,6 +17,7 @@ export async function readInstanceSpec(
     .selectFrom('networkInterfaces')
     .select(['id', 'vSwitchId', 'macAddress', 'deviceIndex'])
     .where('instanceId', '=', instance.id)
+    .where('status', '<>', 'Detaching')
     .orderBy('deviceIndex')
     .execute();
   const systemDisk = await db

@@ -6,6 +6,11 @@ import { assertTransition, type InstanceStatus } from '../domain/instance.js';
 import { type ComputeDriver, ComputeError, type ObservedInstance } from '../drivers/compute/driver.js';
 import type { NetworkDriver } from '../drivers/network/driver.js';
 import { releaseAll, releaseCompute } from '../store/ledger.js';
+import {
+  giveUpPlugging,
+  releaseNetworkInterfaces,
+  settleNetworkInterfaces,
+} from '../store/networkInterfaces.js';
 import type { Transaction } from '../store/store.js';
 import type { Instance, InstanceChange } from '../store/tables.js';
 import { toMinuteTime } from '../store/times.js';
@@ -19,6 +24,9 @@ const graceTimeoutMs = 60_000;
 const maxAttempts = 5;
 
 const actor = { name: 'instance-loop' };
+
+/** Writes down which network interfaces are plugged in and out now. */
+type SettleStep = (tx: Transaction) => Promise<void>;
 
 export interface InstanceLoopOptions {
   readonly parts: CloudParts;
@@ -106,31 +114,47 @@ export class InstanceLoop {
   private async start(instance: Instance): Promise<void> {
     const { faults, networks } = this.options;
     const driver = this.driverOf(instance);
+    let settle: SettleStep | undefined;
     if (instance.rebootsWanted !== instance.rebootsDone) {
       await driver.stopInstance(instance.id, instance.forceStop ? {} : { graceTimeoutMs });
       faults.reach('instance.stoppedOnHost');
     }
+    if (instance.generation === instance.appliedGeneration) await networks.apply(instance.vpcId);
+    else settle = await this.configure(instance);
+    await this.switchOn(instance, settle);
+  }
+
+  /**
+   * Has network and engine be as the store says. The order counts: the spec is read first, so that the
+   * network knows every port that the engine is told to plug in; a port that is unplugged goes from the
+   * network later, when the step that this gives has been taken.
+   */
+  private async configure(instance: Instance): Promise<SettleStep> {
+    const { faults, network, networks } = this.options;
+    const spec = await this.readSpec(instance);
     await networks.apply(instance.vpcId);
-    if (instance.generation !== instance.appliedGeneration) {
-      await driver.updateInstance(await this.readSpec(instance));
-    }
-    await this.switchOn(instance);
+    await this.driverOf(instance).updateInstance(spec);
+    faults.reach('instance.updatedOnHost');
+    const plugged = new Set(spec.nics.map((nic) => nic.hostDevice));
+    return (tx) =>
+      settleNetworkInterfaces(tx, instance.id, (id) => plugged.has(network.names.hostDevice(id)));
   }
 
   /** Starts an instance whose configuration and network are as they shall be. */
-  private async switchOn(instance: Instance): Promise<void> {
+  private async switchOn(instance: Instance, settle?: SettleStep): Promise<void> {
     const { faults } = this.options;
     await this.driverOf(instance).startInstance(instance.id);
     faults.reach('instance.startedOnHost');
     const isReboot = instance.rebootsWanted !== instance.rebootsDone;
-    await this.change(instance, 'Running', isReboot ? 'Rebooted' : 'Started', {
+    const values: InstanceChange = {
       startTime: toMinuteTime(new Date().toISOString()),
       rebootsDone: instance.rebootsWanted,
       appliedGeneration: instance.generation,
       stoppedMode: null,
       forceStop: 0,
       failure: null,
-    });
+    };
+    await this.change(instance, 'Running', isReboot ? 'Rebooted' : 'Started', values, settle);
     faults.reach('instance.startedInStore');
   }
 
@@ -143,11 +167,10 @@ export class InstanceLoop {
   }
 
   private async update(instance: Instance): Promise<void> {
-    const { faults, networks } = this.options;
-    await networks.apply(instance.vpcId);
-    await this.driverOf(instance).updateInstance(await this.readSpec(instance));
-    faults.reach('instance.updatedOnHost');
-    await this.change(instance, instance.status, 'Updated', { appliedGeneration: instance.generation });
+    const { faults } = this.options;
+    const settle = await this.configure(instance);
+    const values = { appliedGeneration: instance.generation };
+    await this.change(instance, instance.status, 'Updated', values, settle);
     faults.reach('instance.updatedInStore');
   }
 
@@ -156,18 +179,12 @@ export class InstanceLoop {
     await this.driverOf(instance).deleteInstance(instance.id);
     faults.reach('instance.deletedOnHost');
     const forget = async (tx: Transaction): Promise<void> => {
-      const nics = await tx.db
-        .selectFrom('networkInterfaces')
-        .select('id')
-        .where('instanceId', '=', instance.id)
-        .execute();
-      await tx.db.deleteFrom('networkInterfaces').where('instanceId', '=', instance.id).execute();
+      await releaseNetworkInterfaces(tx, instance.id);
       await tx.db.deleteFrom('disks').where('instanceId', '=', instance.id).execute();
       await releaseAll(tx, parts.placement, instance.id);
       await tx.db.deleteFrom('tags').where('resourceId', '=', instance.id).execute();
       await tx.db.deleteFrom('instances').where('id', '=', instance.id).execute();
       await tx.record({ resourceType: 'instance', resourceId: instance.id, action: 'Released' });
-      for (const { id } of nics) tx.wake({ kind: 'networkInterface', id, vpcId: instance.vpcId });
     };
     await parts.store.transaction(actor, forget, 'derived');
     faults.reach('instance.deletedInStore');
@@ -209,10 +226,13 @@ export class InstanceLoop {
       case 'Running':
       case 'Stopped':
         // The change cannot be applied; the next start tries again with all of the configuration.
-        await this.change(instance, instance.status, 'UpdateFailed', {
-          failure,
-          appliedGeneration: instance.generation,
-        });
+        await this.change(
+          instance,
+          instance.status,
+          'UpdateFailed',
+          { failure, appliedGeneration: instance.generation },
+          (tx) => giveUpPlugging(tx, instance.id),
+        );
         break;
       case 'Deleted':
         throw error;
@@ -220,12 +240,16 @@ export class InstanceLoop {
     this.attempts.delete(instance.id);
   }
 
-  /** Writes the outcome of a step. Gives the row as it is then; `undefined` when it has gone meanwhile. */
+  /**
+   * Writes the outcome of a step, and in the same transaction what follows for the network interfaces.
+   * Gives the row as it is then; `undefined` when it has gone meanwhile.
+   */
   private async change(
     instance: Instance,
     status: InstanceStatus,
     action: string,
     values: InstanceChange,
+    settle?: SettleStep,
   ): Promise<Instance | undefined> {
     const work = async (tx: Transaction): Promise<Instance | undefined> => {
       const current = await tx.db
@@ -237,6 +261,7 @@ export class InstanceLoop {
       // A request may have moved a settled instance on meanwhile: its wish counts, not ours.
       const to = current.status === instance.status ? status : current.status;
       assertTransition(current.status, to);
+      await settle?.(tx);
       const changed = await tx.db
         .updateTable('instances')
         .set({ ...values, status: to })

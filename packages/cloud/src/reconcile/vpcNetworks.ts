@@ -206,6 +206,7 @@ export class VpcNetworks {
         'nic.fabricIndex',
         'nic.type',
         'instance.hostName',
+        'instance.instanceType',
       ])
       .where('nic.vpcId', '=', vpcId)
       .$if(only !== undefined, (query) => query.where('nic.id', '=', only as NetworkInterfaceId))
@@ -233,6 +234,8 @@ export class VpcNetworks {
       const own = addressesOf.get(nic.id) ?? [];
       const primary = own.find((row) => row.isPrimary === 1);
       if (!primary) return [];
+      // Of the type as a whole; the documentation does not say how interfaces share it, so each has it.
+      const limitKbits = this.parts.catalog.instanceTypes.get(nic.instanceType)?.bandwidthKbps;
       return [
         {
           networkInterfaceId: nic.id,
@@ -243,6 +246,7 @@ export class VpcNetworks {
           ...(nic.type === 'Primary' ? { hostName: nic.hostName } : {}),
           fabricAddress: fabricAddress(fabricCidr, nic.fabricIndex),
           securityGroupIds: (groupsOf.get(nic.id) ?? []).map((row) => row.securityGroupId),
+          ...(limitKbits === undefined ? {} : { ingressKbits: limitKbits, egressKbits: limitKbits }),
         },
       ];
     });

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { isIPv4 } from 'node:net';
 import type { NetworkInterfaceId, VSwitchId } from '../domain/ids.js';
 import { findFreeAddress, isUsableAddress, macAddressFromBytes } from '../domain/network/addresses.js';
 import { formatIpv4, parseIpv4 } from '../domain/network/cidr.js';
@@ -16,7 +17,9 @@ export async function takePrivateAddress(
   options: { readonly wished?: string | undefined; readonly isPrimary: boolean },
 ): Promise<string | undefined> {
   const address = options.wished ?? (await findNextAddress(tx, vSwitch));
-  if (address === undefined || !isUsableAddress(vSwitch.cidrBlock, address)) return undefined;
+  if (address === undefined || !isIPv4(address) || !isUsableAddress(vSwitch.cidrBlock, address)) {
+    return undefined;
+  }
   const taken = await tx.db
     .insertInto('privateAddresses')
     .values({ vSwitchId: vSwitch.id, address, networkInterfaceId, isPrimary: options.isPrimary ? 1 : 0 })

@@ -229,6 +229,8 @@ export interface SecurityGroupRuleTable {
   peerGroupOwner: AccountId | null;
   peerPrefixListId: string | null;
   sourcePortRange: string | null;
+  /** The near end: DestCidrIp of an ingress rule, SourceCidrIp of an egress rule. */
+  localCidr: string | null;
   description: Generated<string>;
   creationTime: string;
 }
@@ -241,7 +243,7 @@ export interface NetworkInterfaceTable {
   zoneId: ZoneId;
   instanceId: InstanceId | null;
   type: 'Primary' | 'Secondary';
-  /** 0 is eth0. */
+  /** 0 is eth0. Also 0 while it is attached to nothing. */
   deviceIndex: number;
   vpcId: VpcId;
   vSwitchId: VSwitchId;
@@ -250,8 +252,12 @@ export interface NetworkInterfaceTable {
   fabricIndex: number;
   name: Generated<string>;
   description: Generated<string>;
+  /** Attaching and Detaching last until the instance's host is so. */
   status: 'Available' | 'Attaching' | 'InUse' | 'Detaching' | 'Deleting';
+  /** Whether it goes with its instance. 1 for primary ones. */
+  deleteOnRelease: Generated<Flag>;
   creationTime: string;
+  resourceGroupId: Generated<string>;
 }
 
 /** Addresses in use, also the secondary ones. Unique per vSwitch: two requests cannot get the same one. */

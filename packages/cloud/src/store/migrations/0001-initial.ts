@@ -119,7 +119,7 @@ CREATE TABLE securityGroupRules (
   securityGroupId TEXT NOT NULL REFERENCES securityGroups (id) ON DELETE CASCADE,
   direction TEXT NOT NULL, policy TEXT NOT NULL, priority INTEGER NOT NULL, protocol TEXT NOT NULL,
   portRange TEXT NOT NULL, peerCidr TEXT, peerGroupId TEXT, peerGroupOwner TEXT, peerPrefixListId TEXT,
-  sourcePortRange TEXT, description TEXT NOT NULL DEFAULT '', creationTime TEXT NOT NULL
+  sourcePortRange TEXT, localCidr TEXT, description TEXT NOT NULL DEFAULT '', creationTime TEXT NOT NULL
 );
 CREATE INDEX securityGroupRulesByGroup ON securityGroupRules (securityGroupId);
 
@@ -129,8 +129,10 @@ CREATE TABLE networkInterfaces (
   deviceIndex INTEGER NOT NULL, vpcId TEXT NOT NULL, vSwitchId TEXT NOT NULL, macAddress TEXT NOT NULL UNIQUE,
   fabricIndex INTEGER NOT NULL UNIQUE,
   name TEXT NOT NULL DEFAULT '', description TEXT NOT NULL DEFAULT '', status TEXT NOT NULL,
-  creationTime TEXT NOT NULL
+  deleteOnRelease INTEGER NOT NULL DEFAULT 0, creationTime TEXT NOT NULL,
+  resourceGroupId TEXT NOT NULL DEFAULT ''
 );
+CREATE INDEX secondaryInterfaces ON networkInterfaces (accountId, regionId) WHERE type = 'Secondary';
 CREATE INDEX networkInterfacesByInstance ON networkInterfaces (instanceId);
 CREATE INDEX networkInterfacesByVpc ON networkInterfaces (vpcId);
 
