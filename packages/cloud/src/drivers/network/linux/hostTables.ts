@@ -42,6 +42,12 @@ export function renderHostTables(settings: HostSettings): HostTables {
   const uplink = `"${names.uplinkPrefix}*"`;
   const metadata = metadataAddress(settings);
   const cidrList = (cidrs: readonly string[]): string => `{ ${cidrs.map(normalizeCidr).join(', ')} }`;
+  const localCidrs = settings.masqueradeCidrs.filter((cidr) => cidr !== settings.transitCidr);
+  // An EIP that the world does not know is never asked for there, also while it belongs to nothing.
+  const stayHere =
+    localCidrs.length === 0
+      ? []
+      : [`oifname != "lo" oifname != ${uplink} ip daddr ${cidrList(localCidrs)} drop`];
   return {
     ports: {
       family: 'bridge',
@@ -97,6 +103,7 @@ export function renderHostTables(settings: HostSettings): HostTables {
               ),
               `iifname ${uplink} ip daddr ${cidrList(settings.blockedCidrs)} drop`,
               `oifname ${uplink} ip daddr ${cidrList([settings.transitCidr, settings.fabricCidr])} drop`,
+              ...stayHere,
             ].map(nftRule),
           },
         ],
@@ -104,11 +111,13 @@ export function renderHostTables(settings: HostSettings): HostTables {
           'output',
           {
             hook: { type: 'filter', hook: 'output', priority: -10, policy: 'accept' },
-            rules: tcpHeaderBytes.map((headerBytes) =>
-              nftRule(
-                `ip saddr ${metadata} tcp sport ${settings.metadataPort} ${matchHopLimit(headerBytes)} goto hop_limit_${headerBytes}`,
+            rules: [
+              ...stayHere,
+              ...tcpHeaderBytes.map(
+                (headerBytes) =>
+                  `ip saddr ${metadata} tcp sport ${settings.metadataPort} ${matchHopLimit(headerBytes)} goto hop_limit_${headerBytes}`,
               ),
-            ),
+            ].map(nftRule),
           },
         ],
         ...tcpHeaderBytes.map((headerBytes): [string, NftChain] => [
