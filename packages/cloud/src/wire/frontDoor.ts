@@ -19,7 +19,7 @@ import {
   type RequestLimits,
   type RpcRequest,
 } from './request.js';
-import { encodeFields, errorAnswer, successAnswer, type WireAnswer } from './response.js';
+import { encodeFields, errorAnswer, statusOf, successAnswer, type WireAnswer } from './response.js';
 import { readSignature } from './signature.js';
 import { Throttle } from './throttle.js';
 
@@ -195,15 +195,6 @@ export class FrontDoor {
       'The request failed because of an unknown error, which is in the log under its request id.',
     );
   }
-}
-
-/**
- * The status documented for the action wins over the usual one of the code; but a mistake of the client
- * is never a 5xx, though the documentation of DeleteInstances says so: clients would try it again.
- */
-function statusOf(error: ApiError, table: ActionTable | undefined): number {
-  const documented = table?.errors[error.code];
-  return documented === undefined || (documented >= 500 && error.status < 500) ? error.status : documented;
 }
 
 /** Lets pass only the codes that the action declares, should the compiler ever have been outwitted. */

@@ -1,4 +1,4 @@
-import type { Field, FieldShape } from '@openegs/schema';
+import type { ActionTable, Field, FieldShape } from '@openegs/schema';
 import Builder from 'fast-xml-builder';
 import type { ApiError } from '../domain/errors.js';
 import type { RequestId } from '../domain/ids.js';
@@ -78,4 +78,13 @@ export function errorAnswer(
     },
     wireFormat,
   );
+}
+
+/**
+ * The status documented for the action wins over the usual one of the code; but a mistake of the client
+ * is never a 5xx, though the documentation of DeleteInstances says so: clients would try it again.
+ */
+export function statusOf(error: ApiError, table: ActionTable | undefined): number {
+  const documented = table?.errors[error.code];
+  return documented === undefined || (documented >= 500 && error.status < 500) ? error.status : documented;
 }
