@@ -14,7 +14,7 @@ import { MetadataServer } from './metadata/server.js';
 import { StoreMetadataSource } from './metadata/storeSource.js';
 import { ClusterModel } from './placement/index.js';
 import { Reconciler } from './reconcile/reconciler.js';
-import { type Credentials, ensureDefaultNetwork, getOrCreateRootKey } from './store/accounts.js';
+import { type Credentials, getOrCreateRootKey, giveFirstNetwork } from './store/accounts.js';
 import { listAllocations, listHosts } from './store/hosts.js';
 import { Store } from './store/store.js';
 import { FrontDoor } from './wire/frontDoor.js';
@@ -60,7 +60,7 @@ export class Cloud {
 
     for (const region of options.config.regions) {
       await store.transaction({ name: 'start' }, (tx) =>
-        ensureDefaultNetwork(tx, credentials.accountId, region, options.config),
+        giveFirstNetwork(tx, credentials.accountId, region, options.config),
       );
     }
     const parts: CloudParts = {

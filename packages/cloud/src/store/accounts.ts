@@ -106,6 +106,20 @@ export async function ensureDefaultNetwork(
   return vpc.id;
 }
 
+/** As `ensureDefaultNetwork`, but once in an account's life: a user who deleted it does not get it back. */
+export async function giveFirstNetwork(
+  tx: Transaction,
+  accountId: AccountId,
+  region: RegionConfig,
+  config: CloudConfig,
+): Promise<void> {
+  const key = `first network of ${accountId} in ${region.id}`;
+  const given = await tx.db.selectFrom('meta').select('value').where('key', '=', key).executeTakeFirst();
+  if (given) return;
+  const value = await ensureDefaultNetwork(tx, accountId, region, config);
+  await tx.db.insertInto('meta').values({ key, value }).execute();
+}
+
 /**
  * Gives a zone its vSwitch in the default VPC: the first range of the usual size that no other has.
  * `undefined` when the VPC is full.

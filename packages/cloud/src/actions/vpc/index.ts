@@ -57,7 +57,13 @@ import {
   modifySnatEntry,
 } from './snatEntries.js';
 import { listTagResources, tagResources, unTagResources } from './tags.js';
-import { createDefaultVpc, createVpc, deleteVpc, modifyVpcAttribute } from './vpcChanges.js';
+import {
+  createDefaultVpc,
+  createVpc,
+  deleteVpc,
+  modifyVpcAttribute,
+  modifyVpcAttributeOfEcs,
+} from './vpcChanges.js';
 import { associateVpcCidrBlock, unassociateVpcCidrBlock } from './vpcCidrBlocks.js';
 import { describeVpcAttribute, describeVpcs } from './vpcs.js';
 import {
@@ -82,7 +88,7 @@ export const vpcActions: readonly Action[] = [
   disableVpcClassicLink,
   aliasOf(ecs.CreateVpc, createVpc),
   aliasOf(ecs.DescribeVpcs, describeVpcs),
-  aliasOf(ecs.ModifyVpcAttribute, modifyVpcAttribute),
+  modifyVpcAttributeOfEcs,
   aliasOf(ecs.DeleteVpc, deleteVpc),
 
   createVSwitch,

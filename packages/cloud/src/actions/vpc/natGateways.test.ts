@@ -363,85 +363,33 @@ describe('DNAT entries', () => {
   });
 });
 
-describe('tags', () => {
-  it('are put on, listed and taken off every kind of resource', async () => {
-    const resources = {
-      VPC: home.vpcId,
-      VSWITCH: home.vSwitchId,
-      ROUTETABLE: home.routeTableId,
-      EIP: eip.allocationId,
-      NATGATEWAY: gateway.natGatewayId,
-    };
-    for (const [resourceType, id] of Object.entries(resources)) {
-      await cloud.vpc.tagResources(
-        new Vpc.TagResourcesRequest({
-          regionId,
-          resourceType,
-          resourceId: [id],
-          tag: [
-            new Vpc.TagResourcesRequestTag({ key: 'a', value: '1' }),
-            new Vpc.TagResourcesRequestTag({ key: 'b', value: '2' }),
-          ],
-        }),
-      );
-      const list = async (request: Partial<Vpc.ListTagResourcesRequest>) => {
-        const { body } = await cloud.vpc.listTagResources(
-          new Vpc.ListTagResourcesRequest({ regionId, resourceType, ...request }),
-        );
-        return {
-          next: body?.nextToken,
-          tags: (body?.tagResources?.tagResource ?? []).map((tag) => [tag.resourceId, tag.tagKey]),
-        };
-      };
-      expect((await list({ resourceId: [id] })).tags).toEqual([
-        [id, 'a'],
-        [id, 'b'],
-      ]);
-      const first = await list({ resourceId: [id], maxResults: 1 });
-      expect((await list({ resourceId: [id], nextToken: first.next ?? '' })).tags).toEqual([[id, 'b']]);
-      expect(
-        (await list({ tag: [new Vpc.ListTagResourcesRequestTag({ key: 'b', value: '2' })] })).tags,
-      ).toEqual([
-        [id, 'a'],
-        [id, 'b'],
-      ]);
-      await cloud.vpc.unTagResources(
-        new Vpc.UnTagResourcesRequest({ regionId, resourceType, resourceId: [id], tagKey: ['a'] }),
-      );
-      expect((await list({ resourceId: [id] })).tags).toEqual([[id, 'b']]);
-      await cloud.vpc.unTagResources(
-        new Vpc.UnTagResourcesRequest({ regionId, resourceType, resourceId: [id], all: true }),
-      );
-      expect((await list({ resourceId: [id] })).tags).toEqual([]);
-    }
-  });
-
-  it.each([
-    [{ resourceType: 'CAR' }, 'InvalidInstanceType.NotFound'],
-    [{ resourceId: ['vpc-none'] }, 'InvalidInstanceIds.NotFound'],
-    [{ tag: [new Vpc.TagResourcesRequestTag({ key: 'aliyunx' })] }, 'InvalidTagKey'],
-    [{ tag: [new Vpc.TagResourcesRequestTag({ key: 'a', value: 'http://x' })] }, 'InvalidTagValue'],
-    [
-      { tag: ['a', 'a'].map((key) => new Vpc.TagResourcesRequestTag({ key })) },
-      'Forbidden.TagKey.Duplicated',
-    ],
-  ])('are refused with %o', async (request, code) => {
-    const tag = cloud.vpc.tagResources(
-      new Vpc.TagResourcesRequest({
-        regionId,
-        resourceType: 'VPC',
-        resourceId: [home.vpcId],
-        tag: [new Vpc.TagResourcesRequestTag({ key: 'a', value: '1' })],
-        ...request,
-      }),
+describe('the ECS forms', () => {
+  it('do the same under the older names', async () => {
+    const rpc = cloud.rpc();
+    const listed = await rpc.request<{ NatGateways: { NatGateway: { NatGatewayId: string }[] } }>(
+      'DescribeNatGateways',
+      { RegionId: regionId, VpcId: home.vpcId },
     );
-    expect(await codeOf(tag)).toBe(code);
-  });
-
-  it('are listed by something', async () => {
-    const list = cloud.vpc.listTagResources(
-      new Vpc.ListTagResourcesRequest({ regionId, resourceType: 'VPC' }),
-    );
-    expect(await codeOf(list)).toBe('BothEmpty.TagsAndResources');
+    expect(listed.NatGateways.NatGateway.map(({ NatGatewayId }) => NatGatewayId)).toEqual([
+      gateway.natGatewayId,
+    ]);
+    const { ForwardEntryId } = await rpc.request<{ ForwardEntryId: string }>('CreateForwardEntry', {
+      RegionId: regionId,
+      ForwardTableId: gateway.forwardTableId,
+      ExternalIp: eip.eipAddress,
+      ExternalPort: '8080',
+      InternalIp: '10.0.1.10',
+      InternalPort: '80',
+      IpProtocol: 'TCP',
+    });
+    const table = { RegionId: regionId, ForwardTableId: gateway.forwardTableId };
+    await rpc.request('ModifyForwardEntry', { ...table, ForwardEntryId, ExternalPort: '8081' });
+    const entries = await rpc.request<{
+      ForwardTableEntries: { ForwardTableEntry: { ExternalPort: string }[] };
+    }>('DescribeForwardTableEntries', table);
+    expect(entries.ForwardTableEntries.ForwardTableEntry.map(({ ExternalPort }) => ExternalPort)).toEqual([
+      '8081',
+    ]);
+    await rpc.request('DeleteForwardEntry', { ...table, ForwardEntryId });
   });
 });

@@ -362,3 +362,18 @@ describe('a VPC range', () => {
     await deleteEntry({ routeTableId: home.routeTableId, destinationCidrBlock: '10.0.8.0/24' });
   });
 });
+
+describe('the ECS forms', () => {
+  it('do the same under the older names', async () => {
+    const rpc = cloud.rpc();
+    const entry = { RouteTableId: home.routeTableId, DestinationCidrBlock: '192.168.0.0/24' };
+    await rpc.request('CreateRouteEntry', { ...entry, NextHopId: instanceId, NextHopType: 'Instance' });
+    const listed = await rpc.request<{
+      RouteTables: { RouteTable: { RouteEntrys: { RouteEntry: { DestinationCidrBlock: string }[] } }[] };
+    }>('DescribeRouteTables', { RegionId: regionId, VRouterId: home.vRouterId });
+    expect(
+      listed.RouteTables.RouteTable[0]?.RouteEntrys.RouteEntry.map((each) => each.DestinationCidrBlock),
+    ).toContain('192.168.0.0/24');
+    await rpc.request('DeleteRouteEntry', { ...entry, NextHopId: instanceId });
+  });
+});

@@ -1,4 +1,4 @@
-import { vpc } from '@openegs/schema';
+import { ecs, vpc } from '@openegs/schema';
 import type { ErrorCode, Fail } from '../../domain/errors.js';
 import type { VpcId } from '../../domain/ids.js';
 import { cidrContains, cidrsOverlap } from '../../domain/network/cidr.js';
@@ -28,6 +28,17 @@ function checkTexts(
 ): void {
   if (!isVpcName(input.vpcName)) fail('InvalidVpcName.Malformed');
   if (!isVpcDescription(input.description)) fail('InvalidVpcDiscription.Malformed');
+}
+
+/** The user's own ranges, as JSON. */
+function readUserCidrs(
+  text: string,
+  fail: Fail<'InvalidUserCidr.Malformed' | 'InvalidUserCidr.Quota'>,
+): string {
+  const cidrs = splitList(text);
+  if (cidrs.length > maxUserCidrs) fail('InvalidUserCidr.Quota', { limit: maxUserCidrs });
+  if (cidrs.some((cidr) => findCidrMistake(cidr) !== undefined)) fail('InvalidUserCidr.Malformed');
+  return JSON.stringify(cidrs);
 }
 
 async function checkQuota({
@@ -86,9 +97,7 @@ export const createVpc = defineAction(vpc.CreateVpc, {
       fail('UnsupportedFeature.Ipam');
     }
     refuseDnsHostname(input, fail);
-    const userCidrs = splitList(input.userCidr ?? '');
-    if (userCidrs.length > maxUserCidrs) fail('InvalidUserCidr.Quota', { limit: maxUserCidrs });
-    if (userCidrs.some((cidr) => findCidrMistake(cidr) !== undefined)) fail('InvalidUserCidr.Malformed');
+    const userCidrs = readUserCidrs(input.userCidr ?? '', fail);
     const tags = checkVpcTags(input.tag, fail);
     await checkQuota(context);
 
@@ -98,7 +107,7 @@ export const createVpc = defineAction(vpc.CreateVpc, {
       cidrBlock,
       name: input.vpcName ?? '',
       description: input.description ?? '',
-      userCidrs: JSON.stringify(userCidrs),
+      userCidrs,
       resourceGroupId: input.resourceGroupId ?? '',
     });
     await putVpcTags(tx, scope, { resourceType: 'vpc', resourceId: created.id }, tags, fail);
@@ -151,45 +160,65 @@ export const createDefaultVpc = defineAction(vpc.CreateDefaultVpc, {
   },
 });
 
-export const modifyVpcAttribute = defineAction(vpc.ModifyVpcAttribute, {
-  errors: [
-    ...textErrors,
-    'IllegalCidrBlock',
-    'InvalidCidrBlock.Malformed',
-    'InvalidVpcId.NotFound',
-    'OperationUnsupported.Ipv6Feature',
-  ],
-  async change(input, { tx, caller, regionId, fail }) {
-    const found =
-      (await findVpc(tx.db, { accountId: caller.accountId, regionId }, input.vpcId)) ??
-      fail('InvalidVpcId.NotFound', { id: input.vpcId });
-    checkTexts(input, fail);
-    if (input.enableIPv6 === true) fail('OperationUnsupported.Ipv6Feature');
-    refuseDnsHostname(input, fail);
-    const { cidrBlock } = input;
-    if (cidrBlock !== undefined && cidrBlock !== found.cidrBlock) {
-      const mistake = findVpcCidrMistake(cidrBlock);
-      if (mistake !== undefined) fail('InvalidCidrBlock.Malformed', { cidr: cidrBlock, reason: mistake });
-      const ranges = [cidrBlock, ...vpcCidrs(found).slice(1)];
-      if (ranges.slice(1).some((other) => cidrsOverlap(other, cidrBlock))) {
-        fail('IllegalCidrBlock', { cidr: cidrBlock, reason: 'it overlaps a secondary range.' });
-      }
-      for (const vSwitch of await listVSwitches(tx.db, found.id)) {
-        if (ranges.some((range) => cidrContains(range, vSwitch.cidrBlock))) continue;
-        fail('IllegalCidrBlock', { cidr: cidrBlock, reason: `the vSwitch ${vSwitch.id} is outside of it.` });
-      }
+const modifyErrors = [
+  ...textErrors,
+  'IllegalCidrBlock',
+  'InvalidCidrBlock.Malformed',
+  'InvalidUserCidr.Malformed',
+  'InvalidUserCidr.Quota',
+  'InvalidVpcId.NotFound',
+  'OperationUnsupported.Ipv6Feature',
+] as const satisfies readonly ErrorCode[];
+
+interface ModifyInput extends vpc.ModifyVpcAttributeRequest {
+  /** In the ECS form of the action only. */
+  readonly userCidr?: string | undefined;
+}
+
+async function modify(
+  input: ModifyInput,
+  { tx, caller, regionId, fail }: ChangeContext<(typeof modifyErrors)[number]>,
+) {
+  const found =
+    (await findVpc(tx.db, { accountId: caller.accountId, regionId }, input.vpcId)) ??
+    fail('InvalidVpcId.NotFound', { id: input.vpcId });
+  checkTexts(input, fail);
+  if (input.enableIPv6 === true) fail('OperationUnsupported.Ipv6Feature');
+  refuseDnsHostname(input, fail);
+  const { cidrBlock } = input;
+  if (cidrBlock !== undefined && cidrBlock !== found.cidrBlock) {
+    const mistake = findVpcCidrMistake(cidrBlock);
+    if (mistake !== undefined) fail('InvalidCidrBlock.Malformed', { cidr: cidrBlock, reason: mistake });
+    const ranges = [cidrBlock, ...vpcCidrs(found).slice(1)];
+    if (ranges.slice(1).some((other) => cidrsOverlap(other, cidrBlock))) {
+      fail('IllegalCidrBlock', { cidr: cidrBlock, reason: 'it overlaps a secondary range.' });
     }
-    const after = {
-      ...(input.vpcName === undefined ? {} : { name: input.vpcName }),
-      ...(input.description === undefined ? {} : { description: input.description }),
-      ...(cidrBlock === undefined ? {} : { cidrBlock }),
-    };
-    if (Object.keys(after).length === 0) return {};
-    await tx.db.updateTable('vpcs').set(after).where('id', '=', found.id).execute();
-    await tx.record({ resourceType: 'vpc', resourceId: found.id, action: 'ModifyVpcAttribute', after });
-    if (cidrBlock !== undefined) tx.wake({ kind: 'vpc', id: found.id });
-    return {};
-  },
+    for (const vSwitch of await listVSwitches(tx.db, found.id)) {
+      if (ranges.some((range) => cidrContains(range, vSwitch.cidrBlock))) continue;
+      fail('IllegalCidrBlock', { cidr: cidrBlock, reason: `the vSwitch ${vSwitch.id} is outside of it.` });
+    }
+  }
+  const after = {
+    ...(input.vpcName === undefined ? {} : { name: input.vpcName }),
+    ...(input.description === undefined ? {} : { description: input.description }),
+    ...(cidrBlock === undefined ? {} : { cidrBlock }),
+    ...(input.userCidr === undefined ? {} : { userCidrs: readUserCidrs(input.userCidr, fail) }),
+  };
+  if (Object.keys(after).length === 0) return {};
+  await tx.db.updateTable('vpcs').set(after).where('id', '=', found.id).execute();
+  await tx.record({ resourceType: 'vpc', resourceId: found.id, action: 'ModifyVpcAttribute', after });
+  if (cidrBlock !== undefined) tx.wake({ kind: 'vpc', id: found.id });
+  return {};
+}
+
+export const modifyVpcAttribute = defineAction(vpc.ModifyVpcAttribute, {
+  errors: modifyErrors,
+  change: modify,
+});
+
+export const modifyVpcAttributeOfEcs = defineAction(ecs.ModifyVpcAttribute, {
+  errors: modifyErrors,
+  change: modify,
 });
 
 export const deleteVpc = defineAction(vpc.DeleteVpc, {

@@ -361,12 +361,18 @@ describe('the ECS forms', () => {
       VSwitchId: vSwitch.VSwitchId,
       VSwitchName: 'newer',
     });
-    await rpc.request('ModifyVpcAttribute', { RegionId: regionId, VpcId: vpc.VpcId, VpcName: 'newer' });
+    await rpc.request('ModifyVpcAttribute', {
+      RegionId: regionId,
+      VpcId: vpc.VpcId,
+      VpcName: 'newer',
+      UserCidr: '30.0.0.0/8',
+    });
     const listed = await rpc.request<{ Vpcs: { Vpc: { VpcName: string }[] } }>('DescribeVpcs', {
       RegionId: regionId,
       VpcId: vpc.VpcId,
     });
     expect(listed.Vpcs.Vpc.map(({ VpcName }) => VpcName)).toEqual(['newer']);
+    expect((await describeVpc(vpc.VpcId))?.userCidrs?.userCidr).toEqual(['30.0.0.0/8']);
     const routers = await rpc.request<{ VRouters: { VRouter: { VpcId: string }[] } }>('DescribeVRouters', {
       RegionId: regionId,
       VRouterId: vpc.VRouterId,
