@@ -1,5 +1,5 @@
-import type { AccountId, InstanceId, RegionId } from '../domain/ids.js';
 import type { Fail } from '../domain/errors.js';
+import type { AccountId, InstanceId, RegionId } from '../domain/ids.js';
 import type { Reader } from './store.js';
 import type { Instance } from './tables.js';
 

@@ -83,6 +83,7 @@ function toSecurityRule(rule: SecurityGroupRule): SecurityRule {
     ...(portRange ? { portRange } : {}),
     ...(sourcePortRange ? { sourcePortRange } : {}),
     peer: toPeer(rule),
+    ...(rule.localCidr === null ? {} : { localCidr: rule.localCidr }),
   };
 }
 

@@ -1,12 +1,12 @@
 import { ecs } from '@openegs/schema';
-import type { SecurityGroupId, VpcId } from '../../domain/ids.js';
-import { readTagFilters } from '../../domain/tags.js';
-import { matchesPattern } from '../../store/patterns.js';
-import type { Reader } from '../../store/store.js';
-import type { SecurityGroupRule } from '../../store/tables.js';
-import { queryTagged, readTags } from '../../store/tags.js';
-import { onPage, pageAnswer, readPage, readTokenPage } from '../../wire/paging.js';
-import { defineAction } from '../action.js';
+import type { SecurityGroupId, VpcId } from '../../../domain/ids.js';
+import { readTagFilters } from '../../../domain/tags.js';
+import { matchesPattern } from '../../../store/patterns.js';
+import type { Reader } from '../../../store/store.js';
+import type { SecurityGroupRule } from '../../../store/tables.js';
+import { queryTagged, readTags } from '../../../store/tags.js';
+import { onPage, pageAnswer, readPage, readTokenPage } from '../../../wire/paging.js';
+import { defineAction } from '../../action.js';
 
 /** Private addresses that a group may hold, by its type (guide on limits of security groups). */
 const groupCapacity = { normal: 2000, enterprise: 65_536 } as const;
@@ -184,7 +184,8 @@ function describeRule(
   groupNames: ReadonlyMap<string, string>,
 ): ecs.DescribeSecurityGroupAttributeResponsePermissionsPermission {
   const peer = describePeer(rule, groupNames);
-  const [source, destination] = rule.direction === 'ingress' ? [peer, noPeer] : [noPeer, peer];
+  const near = { ...noPeer, cidr: rule.localCidr ?? '' };
+  const [source, destination] = rule.direction === 'ingress' ? [peer, near] : [near, peer];
   return {
     securityGroupRuleId: rule.id,
     direction: rule.direction,
