@@ -41,9 +41,12 @@ describe('a cloud that is killed', () => {
       'networkInterfaces',
       'privateAddresses',
       'disks',
+      'eips',
     ] as const) {
       expect(await store.reader.selectFrom(table).selectAll().execute(), table).toEqual([]);
     }
+    const vpcs = await store.reader.selectFrom('vpcs').select('isDefault').execute();
+    expect(vpcs, 'only the default VPC').toEqual([{ isDefault: 1 }]);
     await store.close();
     expect(cloud.deaths, 'the process was to die').toBe(1);
   });

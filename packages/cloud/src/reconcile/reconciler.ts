@@ -43,7 +43,7 @@ export class Reconciler {
 
   constructor(private readonly options: ReconcilerOptions) {
     const { parts, computeDrivers, network, log, faults } = options;
-    this.networks = new VpcNetworks(parts, network);
+    this.networks = new VpcNetworks(parts, network, faults);
     this.instanceLoop = new InstanceLoop({
       parts,
       computeDrivers,

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { noFaults } from '../domain/faults.js';
 import type { VpcId } from '../domain/ids.js';
 import { FakeNetworkDriver } from '../drivers/network/fake/driver.js';
 import { startTestCloud, type TestCloud } from '../testing/testCloud.js';
@@ -23,7 +24,7 @@ async function inStore(change: Parameters<TestCloud['cloud']['parts']['store']['
 /** The loop of the next process, with a host on which nothing is. */
 function restart() {
   const driver = new FakeNetworkDriver();
-  return { driver, networks: new VpcNetworks(cloud.cloud.parts, driver) };
+  return { driver, networks: new VpcNetworks(cloud.cloud.parts, driver, noFaults) };
 }
 
 describe('the networks of a cloud', () => {

@@ -1,5 +1,6 @@
 import type { CloudParts } from '../cloud.js';
 import { groupBy } from '../domain/collections.js';
+import type { FaultPoints } from '../domain/faults.js';
 import type { NetworkInterfaceId, VpcId, VSwitchId } from '../domain/ids.js';
 import { fabricAddress } from '../domain/network/addresses.js';
 import type { NetworkDriver, VpcNetwork, VpcPort } from '../drivers/network/driver.js';
@@ -35,6 +36,7 @@ export class VpcNetworks {
   constructor(
     private readonly parts: CloudParts,
     private readonly driver: NetworkDriver,
+    private readonly faults: FaultPoints,
   ) {}
 
   /** The VPC itself changed: its vSwitches, groups, rules, or whether it exists. */
@@ -118,6 +120,7 @@ export class VpcNetworks {
         this.onHost.add(id);
         if (state.isDoubtful) state.mended.push(...(await this.driver.resyncVpc(network)));
         else await this.driver.applyVpc(network);
+        this.faults.reach('vpc.appliedOnHost');
       }
       state.isDoubtful = false;
       await this.settle(state);
@@ -142,11 +145,13 @@ export class VpcNetworks {
       (tx) => settleEips(tx, frame.unsettledEips),
       'derived',
     );
+    this.faults.reach('vpc.settledInStore');
     state.frame = { ...frame, unsettledEips: [] };
   }
 
   private async remove(id: VpcId): Promise<void> {
     await this.driver.removeVpc(id);
+    this.faults.reach('vpc.removedOnHost');
     await this.parts.store.transaction(
       { name: 'vpc-loop' },
       async ({ db }) => {
@@ -154,6 +159,7 @@ export class VpcNetworks {
       },
       'derived',
     );
+    this.faults.reach('vpc.removedInStore');
     this.onHost.delete(id);
     this.states.delete(id);
   }

@@ -44,14 +44,21 @@ export async function findPublicAddress(tx: Transaction, pools: Pools): Promise<
     }
     throw new Error(`the pools have no address number ${index}`);
   };
-  const held = new Set(
-    (await tx.db.selectFrom('eips').select('address').execute()).map((row) => row.address),
-  );
+  let held: Set<string> | undefined;
+  const isHeld = async (address: string): Promise<boolean> => {
+    if (held) return held.has(address);
+    // Nearly always free, since the search goes around all pools before it meets used ones.
+    const row = await tx.db.selectFrom('eips').select('id').where('address', '=', address).executeTakeFirst();
+    if (!row) return false;
+    const all = await tx.db.selectFrom('eips').select('address').execute();
+    held = new Set(all.map((each) => each.address));
+    return true;
+  };
   const last = await tx.db.selectFrom('meta').select('value').where('key', '=', nextKey).executeTakeFirst();
   for (let step = 0; step < count; step += 1) {
     const index = (Number(last?.value ?? 0) + step) % count;
     const address = nth(index);
-    if (held.has(address)) continue;
+    if (await isHeld(address)) continue;
     const value = String((index + 1) % count);
     await tx.db
       .insertInto('meta')

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import * as Ecs from '@alicloud/ecs20140526';
+import * as Vpc from '@alicloud/vpc20160428';
 import { expect, vi } from 'vitest';
 import type { Credentials } from '../store/accounts.js';
 import { type Clients, connectClients } from './clients.js';
@@ -102,6 +103,8 @@ export async function liveThroughCrash(cloud: CrashingCloud): Promise<void> {
   await runCommand(cloud, ids);
 
   const [first = ''] = ids;
+  await lendAddress(cloud, first);
+  await makeAndDeleteVpc(cloud);
   await cloud.call(({ ecs }) =>
     ecs.modifyInstanceSpec(
       new Ecs.ModifyInstanceSpecRequest({
@@ -186,5 +189,58 @@ async function runCommand(cloud: CrashingCloud, instanceId: string[]): Promise<v
       for (const status of statuses ?? []) expect(['Success', 'Error']).toContain(status);
     },
     { timeout: 60_000, interval: 20 },
+  );
+}
+
+/** Carries a request out, also when its first try was carried out before its answer was lost. */
+async function carryOut(
+  cloud: CrashingCloud,
+  codeOfDone: string,
+  request: (clients: Clients) => Promise<unknown>,
+): Promise<void> {
+  await cloud.call(request).catch((error: { code?: string }) => {
+    if (error.code !== codeOfDone) throw error;
+  });
+}
+
+/** An EIP that an instance has for a while. */
+async function lendAddress(cloud: CrashingCloud, instanceId: string): Promise<void> {
+  const regionId = 'cn-hangzhou';
+  const clientToken = randomUUID();
+  const { body } = await cloud.call(({ vpc }) =>
+    vpc.allocateEipAddress(new Vpc.AllocateEipAddressRequest({ regionId, clientToken })),
+  );
+  const allocationId = body?.allocationId ?? '';
+  const waitFor = (status: string) =>
+    vi.waitFor(
+      async () => {
+        const listed = await cloud.call(({ vpc }) =>
+          vpc.describeEipAddresses(new Vpc.DescribeEipAddressesRequest({ regionId, allocationId })),
+        );
+        expect(listed.body?.eipAddresses?.eipAddress?.map((eip) => eip.status)).toEqual([status]);
+      },
+      { timeout: 60_000, interval: 20 },
+    );
+  await carryOut(cloud, 'IncorrectEipStatus', ({ vpc }) =>
+    vpc.associateEipAddress(new Vpc.AssociateEipAddressRequest({ regionId, allocationId, instanceId })),
+  );
+  await waitFor('InUse');
+  await carryOut(cloud, 'IncorrectEipStatus', ({ vpc }) =>
+    vpc.unassociateEipAddress(new Vpc.UnassociateEipAddressRequest({ regionId, allocationId })),
+  );
+  await waitFor('Available');
+  await carryOut(cloud, 'InvalidAllocationId.NotFound', ({ vpc }) =>
+    vpc.releaseEipAddress(new Vpc.ReleaseEipAddressRequest({ regionId, allocationId })),
+  );
+}
+
+async function makeAndDeleteVpc(cloud: CrashingCloud): Promise<void> {
+  const regionId = 'cn-hangzhou';
+  const clientToken = randomUUID();
+  const { body } = await cloud.call(({ vpc }) =>
+    vpc.createVpc(new Vpc.CreateVpcRequest({ regionId, cidrBlock: '10.0.0.0/16', clientToken })),
+  );
+  await carryOut(cloud, 'Forbidden.VpcNotFound', ({ vpc }) =>
+    vpc.deleteVpc(new Vpc.DeleteVpcRequest({ regionId, vpcId: body?.vpcId ?? '' })),
   );
 }
