@@ -30,12 +30,7 @@ import {
   deleteRouteEntry,
   modifyRouteEntry,
 } from './routeEntries.js';
-import {
-  describeRouteEntryList,
-  describeRouteTables,
-  describeVRouters,
-  modifyVRouterAttribute,
-} from './routeQueries.js';
+import { describeRouteEntryList, describeRouteTables } from './routeQueries.js';
 import {
   associateRouteTable,
   createRouteTable,
@@ -66,6 +61,7 @@ import {
 } from './vpcChanges.js';
 import { associateVpcCidrBlock, unassociateVpcCidrBlock } from './vpcCidrBlocks.js';
 import { describeVpcAttribute, describeVpcs } from './vpcs.js';
+import { describeVRouters, modifyVRouterAttribute } from './vRouters.js';
 import {
   createDefaultVSwitch,
   createVSwitch,
