@@ -5,7 +5,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: ['source'] } },
   test: {
     include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: ['**/node_modules/**', '**/dist/**', '**/*.host.test.ts', '**/*.client.test.ts'],
+    exclude: ['**/node_modules/**', '**/dist/**', '**/*.{host,process,client}.test.ts'],
     // Imports of CommonJS packages behave as in Node, so that types and built code agree.
     deps: { interopDefault: false },
     testTimeout: 20_000,

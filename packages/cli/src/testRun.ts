@@ -8,7 +8,7 @@ import { exitCodes, UsageError } from './errors.js';
 import { formatSeconds, type Output } from './output.js';
 import type { Progress } from './progress.js';
 
-export const suiteNames = ['types', 'lint', 'unit', 'host', 'clients'] as const;
+export const suiteNames = ['types', 'lint', 'unit', 'process', 'host', 'clients'] as const;
 export type SuiteName = (typeof suiteNames)[number];
 
 interface TestRunOptions {
@@ -33,6 +33,7 @@ interface VitestReport {
 const repository = fileURLToPath(new URL('../../../', import.meta.url));
 const vitestConfigs = {
   unit: 'vitest.config.ts',
+  process: 'vitest.process.config.ts',
   host: 'vitest.host.config.ts',
   clients: 'vitest.clients.config.ts',
 } as const;
@@ -90,6 +91,7 @@ async function runSuite(suite: SuiteName, filter: string | undefined): Promise<C
     case 'lint':
       return toCounts(await runTool('@biomejs/biome/bin/biome', ['check', '.']));
     case 'unit':
+    case 'process':
     case 'host':
     case 'clients':
       return runVitest(vitestConfigs[suite], filter);

@@ -198,9 +198,8 @@ export class HostRegistry {
     const { store, images } = this.options;
     try {
       if (driver.capabilities.engine !== 'fake') {
-        for (const [alias, files] of images) {
-          if (!(await driver.hasImage(alias))) await driver.importImage(alias, files);
-        }
+        // Also where there is one of that name: it may have been built by an older recipe.
+        for (const [alias, files] of images) await driver.importImage(alias, files);
       }
       const resources = await driver.getResources();
       const record = await this.getRecord(hostId);

@@ -54,9 +54,8 @@ export async function readInstanceSpec(
       hostName: instance.hostName,
       authorizedKeys: keyPair ? [keyPair.publicKey] : [],
       ...(instance.passwordHash === null ? {} : { passwordHash: instance.passwordHash }),
-      ...(instance.userData === null
-        ? {}
-        : { userData: Buffer.from(instance.userData, 'base64').toString('utf8') }),
+      // Clients may fold Base64 into lines.
+      ...(instance.userData === null ? {} : { userDataBase64: instance.userData.replaceAll(/\s/g, '') }),
     },
   };
 }

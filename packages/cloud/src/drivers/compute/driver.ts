@@ -39,8 +39,8 @@ export interface GuestSeed {
   /** crypt(3) hash (`$6$…`) of root's password. Absent: password login stays as the image has it, locked. */
   readonly passwordHash?: string;
   readonly authorizedKeys: readonly string[];
-  /** Raw user data (decoded), run by cloud-init on the first boot only. */
-  readonly userData?: string;
+  /** User data in Base64, since it may be any bytes (gzip). cloud-init runs it on the first boot only. */
+  readonly userDataBase64?: string;
 }
 
 /** What one instance shall be. Every field but name, image and kind may change later through `update`. */

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { type BaseImage, ensureBaseImage, type PrivateEngine, startPrivateEngine } from '@openegs/setup';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { HostId } from '../../domain/ids.js';
@@ -333,10 +334,11 @@ describe.skipIf(!isRoot)(`LxdComputeDriver${isRoot ? '' : ' (left out: needs roo
     );
   });
 
-  it('runs user data once, beside SSH, and cloud-init can be waited for', async () => {
+  it('runs user data once, packed as it is, beside SSH, and cloud-init can be waited for', async () => {
     const driver = await setUp('i-data');
     const userData = '#!/bin/sh\necho "run by $(id -un)" >>/root/user-data-ran\n';
-    const seed = { instanceId: 'i-data', hostName: 'data', authorizedKeys: [], userData };
+    const userDataBase64 = gzipSync(userData).toString('base64');
+    const seed = { instanceId: 'i-data', hostName: 'data', authorizedKeys: [], userDataBase64 };
     await driver.createInstance(createSpec('i-data', { seed }));
     const read = () =>
       readOutput(

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import * as Ecs from '@alicloud/ecs20140526';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ComputeError } from '../../../drivers/compute/driver.js';
@@ -119,7 +120,7 @@ describe('RunInstances', () => {
   });
 
   it('puts the key, the password hash, the host name and the user data into the seed', async () => {
-    const userData = Buffer.from('#!/bin/sh\necho hello\n').toString('base64');
+    const userData = gzipSync('#!/bin/sh\necho hello\n').toString('base64');
     const id = await runOne({
       password: 'Secret-123',
       userData,
@@ -129,7 +130,7 @@ describe('RunInstances', () => {
     const seed = cloud.compute.a.getSpec(id).seed;
     expect(seed.hostName).toBe('seeded');
     expect(seed.passwordHash).toMatch(/^\$6\$/);
-    expect(seed.userData).toBe('#!/bin/sh\necho hello\n');
+    expect(seed.userDataBase64).toBe(userData);
     const { body } = await cloud.ecs.describeUserData(
       new Ecs.DescribeUserDataRequest({ regionId: cloud.regionId, instanceId: id }),
     );

@@ -181,5 +181,7 @@ describe.skipIf(!isRoot)(`network interfaces of instances${isRoot ? '' : ' (left
     await awaitAddress(first, 'eth0', '10.0.2.60');
     expect(await answers(second, '10.0.2.60')).toBe(true);
     expect(await answers(first, eniAddress)).toBe(true);
+    // The answer leaves by the first card, though the second one is in the asker's subnet.
+    expect(await answers(first, secondAddress)).toBe(true);
   });
 });

@@ -17,14 +17,12 @@ function parse(text: string): Partial<GuestSeed> & { authorizedKeys: string[] } 
     hostName: seed['host-name'] ?? '',
     authorizedKeys,
     ...(seed['password-hash'] === undefined ? {} : { passwordHash: seed['password-hash'] }),
-    ...(seed['user-data'] === undefined
-      ? {}
-      : { userData: Buffer.from(seed['user-data'], 'base64').toString() }),
+    ...(seed['user-data'] === undefined ? {} : { userDataBase64: seed['user-data'] }),
   };
 }
 
 describe('the seed’s text', () => {
-  it('gives every fact back, whatever the user data', () => {
+  it('gives every fact back', () => {
     const word = fc.stringMatching(/^[A-Za-z0-9+/=.$-]+$/);
     const seeds = fc.record(
       {
@@ -32,7 +30,7 @@ describe('the seed’s text', () => {
         hostName: word,
         passwordHash: word,
         authorizedKeys: fc.array(fc.tuple(word, word, word).map((words) => words.join(' '))),
-        userData: fc.string({ unit: 'grapheme', minLength: 1 }),
+        userDataBase64: fc.base64String({ minLength: 4 }),
       },
       { requiredKeys: ['instanceId', 'hostName', 'authorizedKeys'] },
     );
@@ -48,6 +46,7 @@ describe('the seed’s text', () => {
     { authorizedKeys: ['ssh-rsa AAAA\nauthorized-key ssh-rsa BBBB'] },
     { passwordHash: 'x\r' },
     { instanceId: 'i-\u0000' },
+    { userDataBase64: 'AAAA\nBBBB' },
   ])('refuses a second line in %j', (change) => {
     const seed = { instanceId: 'i-1', hostName: 'host', authorizedKeys: [], ...change };
     expect(() => formatGuestSeed(seed)).toThrow(expect.objectContaining({ reason: 'refused' }));

@@ -4,9 +4,8 @@ import { ComputeError, type GuestSeed } from '../driver.js';
 export const seedKey = 'user.egs.seed';
 
 /**
- * The seed as the guest reads it: one `name value` line for each fact. User data may be any bytes and is
- * in Base64; the other values are one line each by nature, and refused if they are not, since a second
- * line could be taken for another fact.
+ * The seed as the guest reads it: one `name value` line for each fact. Values are one line each by nature,
+ * and refused if they are not, since a second line could be taken for another fact.
  */
 export function formatGuestSeed(seed: GuestSeed): string {
   const facts: (readonly [string, string])[] = [
@@ -15,8 +14,7 @@ export function formatGuestSeed(seed: GuestSeed): string {
   ];
   if (seed.passwordHash !== undefined) facts.push(['password-hash', seed.passwordHash]);
   for (const key of seed.authorizedKeys) facts.push(['authorized-key', key.trim()]);
-  if (seed.userData !== undefined && seed.userData !== '')
-    facts.push(['user-data', Buffer.from(seed.userData).toString('base64')]);
+  if (seed.userDataBase64) facts.push(['user-data', seed.userDataBase64]);
   for (const [name, value] of facts) {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
     if (/[\u0000-\u001f\u007f]/.test(value)) {

@@ -379,7 +379,7 @@ describe('egs test', () => {
   it('knows which suites there are', async () => {
     const { code, stderr } = await egs(['test', 'nonsense']);
     expect(code).toBe(2);
-    expect(stderr).toContain('types, lint, unit, host, clients');
+    expect(stderr).toContain('types, lint, unit, process, host, clients');
   });
   it.runIf(process.getuid?.() === 0)(
     'says what it leaves out and why, and fails under CI=true instead',
