@@ -216,7 +216,6 @@ export const errorCatalogue = {
   'InvalidNicType.ValueNotSupported': [400, 'NicType is intranet or internet, not "{type}".'],
 
   // VPCs, vSwitches and routes.
-  'InvalidVpcID.NotFound': [404, 'There is no VPC "{id}".'],
   'InvalidVpcId.NotFound': [404, 'There is no VPC "{id}".'],
   'InvalidVpc.NotFound': [400, 'There is no VPC "{id}".'],
   'Forbidden.VpcNotFound': [400, 'There is no VPC "{id}".'],

@@ -51,11 +51,11 @@ export const describeVSwitches = defineAction(vpc.DescribeVSwitches, {
 });
 
 export const describeVSwitchAttributes = defineAction(vpc.DescribeVSwitchAttributes, {
-  errors: ['InvalidVSwitchId.NotFound'],
-  async read({ vSwitchId }, { db, caller, regionId, fail }) {
-    const found =
-      (await findVSwitch(db, { accountId: caller.accountId, regionId }, vSwitchId)) ??
-      fail('InvalidVSwitchId.NotFound', { id: vSwitchId });
+  errors: [],
+  async read({ vSwitchId }, { db, caller, regionId }) {
+    const found = await findVSwitch(db, { accountId: caller.accountId, regionId }, vSwitchId);
+    // No error, for Terraform, as with DescribeVpcAttribute.
+    if (!found) return { vSwitchId: '' };
     const [described] = await describe(db, [found]);
     return { ...described };
   },

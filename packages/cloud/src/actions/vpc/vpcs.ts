@@ -50,11 +50,11 @@ export const describeVpcs = defineAction(vpc.DescribeVpcs, {
 });
 
 export const describeVpcAttribute = defineAction(vpc.DescribeVpcAttribute, {
-  errors: ['InvalidVpcID.NotFound'],
-  async read({ vpcId }, { db, caller, regionId, fail }) {
-    const found =
-      (await findVpc(db, { accountId: caller.accountId, regionId }, vpcId)) ??
-      fail('InvalidVpcID.NotFound', { id: vpcId });
+  errors: [],
+  async read({ vpcId }, { db, caller, regionId }) {
+    const found = await findVpc(db, { accountId: caller.accountId, regionId }, vpcId);
+    // No error: Terraform takes an answer with an empty id for "gone", and an error for a failed deletion.
+    if (!found) return { vpcId: '' };
     const [described] = await describe(db, [found]);
     const counts = {
       VSwitch: described?.vSwitchIds.vSwitchId.length ?? 0,
