@@ -104,6 +104,7 @@ export async function liveThroughCrash(cloud: CrashingCloud): Promise<void> {
 
   const [first = ''] = ids;
   await lendAddress(cloud, first);
+  await lendInterface(cloud, first);
   await makeAndDeleteVpc(cloud);
   await cloud.call(({ ecs }) =>
     ecs.modifyInstanceSpec(
@@ -231,6 +232,50 @@ async function lendAddress(cloud: CrashingCloud, instanceId: string): Promise<vo
   await waitFor('Available');
   await carryOut(cloud, 'InvalidAllocationId.NotFound', ({ vpc }) =>
     vpc.releaseEipAddress(new Vpc.ReleaseEipAddressRequest({ regionId, allocationId })),
+  );
+}
+
+/** A second network interface that is plugged into the running instance for a while. */
+async function lendInterface(cloud: CrashingCloud, instanceId: string): Promise<void> {
+  const regionId = 'cn-hangzhou';
+  const described = await cloud.call(({ ecs }) =>
+    ecs.describeInstances(
+      new Ecs.DescribeInstancesRequest({ regionId, instanceIds: JSON.stringify([instanceId]) }),
+    ),
+  );
+  const instance = described.body?.instances?.instance?.[0];
+  const request = new Ecs.CreateNetworkInterfaceRequest({
+    regionId,
+    vSwitchId: instance?.vpcAttributes?.vSwitchId ?? '',
+    securityGroupId: instance?.securityGroupIds?.securityGroupId?.[0] ?? '',
+    clientToken: randomUUID(),
+  });
+  const { body } = await cloud.call(({ ecs }) => ecs.createNetworkInterface(request));
+  const networkInterfaceId = body?.networkInterfaceId ?? '';
+  const waitFor = (status: string) =>
+    vi.waitFor(
+      async () => {
+        const found = await cloud.call(({ ecs }) =>
+          ecs.describeNetworkInterfaceAttribute(
+            new Ecs.DescribeNetworkInterfaceAttributeRequest({ regionId, networkInterfaceId }),
+          ),
+        );
+        expect(found.body?.status).toBe(status);
+      },
+      { timeout: 60_000, interval: 20 },
+    );
+  const plug = { regionId, networkInterfaceId, instanceId };
+  await waitFor('Available');
+  await carryOut(cloud, 'InvalidOperation.InvalidEniState', ({ ecs }) =>
+    ecs.attachNetworkInterface(new Ecs.AttachNetworkInterfaceRequest(plug)),
+  );
+  await waitFor('InUse');
+  await carryOut(cloud, 'InvalidOperation.InvalidEniState', ({ ecs }) =>
+    ecs.detachNetworkInterface(new Ecs.DetachNetworkInterfaceRequest(plug)),
+  );
+  await waitFor('Available');
+  await carryOut(cloud, 'InvalidEniId.NotFound', ({ ecs }) =>
+    ecs.deleteNetworkInterface(new Ecs.DeleteNetworkInterfaceRequest({ regionId, networkInterfaceId })),
   );
 }
 
