@@ -24,7 +24,7 @@ export async function hasProgram(name: string): Promise<boolean> {
 }
 
 /** What clients read to find the cloud, in an environment with nothing else of this machine's user. */
-export function clientEnvironment(cloud: TestCloud): Record<string, string> {
+export function clientEnvironment(cloud: Pick<TestCloud, 'cloud' | 'regionId'>): Record<string, string> {
   const { PATH = '' } = process.env;
   return {
     PATH,

@@ -10,16 +10,28 @@ beforeAll(async () => {
 });
 afterAll(() => cloud.stop());
 
+const currentPackages = ['alibabacloud-ecs20140526==7.0.3', 'alibabacloud-vpc20160428==7.2.2'];
 const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 describe.runIf(await hasProgram('python3'))('clients in Python', () => {
   it('launch, describe and release an instance by the current SDK', async () => {
-    const python = await ensurePython('current', ['alibabacloud-ecs20140526==7.0.3']);
+    const python = await ensurePython('current', currentPackages);
     expect(await runClient(python, [script('current_sdk.py')], clientEnvironment(cloud))).toEqual({
       name: 'python',
       status: 'Running',
       tags: [['from', 'python']],
       refused: expect.stringMatching(/^IncorrectInstanceStatus/),
+      left: 0,
+    });
+  }, 300_000);
+
+  it('give an instance a VPC, rules and a public address by the current SDKs', async () => {
+    const python = await ensurePython('current', currentPackages);
+    expect(await runClient(python, [script('current_network.py')], clientEnvironment(cloud))).toEqual({
+      rules: [['22/22', '0.0.0.0/0']],
+      network: [true, true],
+      groups: true,
+      publicAddress: true,
       left: 0,
     });
   }, 300_000);
@@ -33,7 +45,7 @@ describe.runIf(await hasProgram('python3'))('clients in Python', () => {
     });
   }, 300_000);
 
-  it('launch, list and destroy a node by Libcloud, which reads XML', async () => {
+  it('take a node through its life by Libcloud, which reads XML', async () => {
     const python = await ensurePython('libcloud', ['apache-libcloud==3.8.0']);
     const { body } = await cloud.vpc.describeVSwitches(
       new DescribeVSwitchesRequest({ regionId: cloud.regionId }),
@@ -42,7 +54,9 @@ describe.runIf(await hasProgram('python3'))('clients in Python', () => {
     const environment = { ...clientEnvironment(cloud), EGS_VSWITCH: vSwitch };
     expect(await runClient(python, [script('libcloud_driver.py')], environment)).toMatchObject({
       locations: ['cn-hangzhou'],
-      name: 'libcloud',
+      zones: ['cn-hangzhou-a', 'cn-hangzhou-b'],
+      rules: [['TCP', '8080/8081', 'Accept']],
+      states: ['running', 'running', 'stopped', 'running'],
       left: 0,
     });
   }, 300_000);
