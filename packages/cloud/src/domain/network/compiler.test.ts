@@ -64,7 +64,8 @@ const members: fc.Arbitrary<SecurityMember[]> = fc
       ...addresses.map((own) =>
         fc.record({
           networkInterfaceId: fc.constant(createId('networkInterface', 't')),
-          addresses: fc.constant([own]),
+          primaryAddress: fc.constant(own),
+          secondaryAddresses: fc.constant([]),
           securityGroupIds: fc.subarray(groupIds),
         }),
       ),
@@ -97,8 +98,8 @@ describe('the security group compiler', () => {
               SecurityMember,
             ];
             const packet: Packet = {
-              source: outside === 'source' ? far : (from.addresses[0] ?? far),
-              destination: outside === 'destination' ? far : (to.addresses[0] ?? far),
+              source: outside === 'source' ? far : from.primaryAddress,
+              destination: outside === 'destination' ? far : to.primaryAddress,
               protocol,
               ...(outside !== 'source' && { from: from.networkInterfaceId }),
               ...(outside !== 'destination' && { to: to.networkInterfaceId }),
@@ -115,7 +116,8 @@ describe('the security group compiler', () => {
   const [web, db] = groupIds as [(typeof groupIds)[0], (typeof groupIds)[0]];
   const member = (own: string, ...securityGroupIds: SecurityMember['securityGroupIds']): SecurityMember => ({
     networkInterfaceId: createId('networkInterface', 't'),
-    addresses: [own],
+    primaryAddress: own,
+    secondaryAddresses: [],
     securityGroupIds,
   });
   const emptyGroup = (id: typeof web, type: SecurityGroup['type'] = 'basic'): SecurityGroup => ({
@@ -133,8 +135,8 @@ describe('the security group compiler', () => {
       c,
     ]);
     const packet = (from?: SecurityMember, to?: SecurityMember): Packet => ({
-      source: from?.addresses[0] ?? '8.8.8.8',
-      destination: to?.addresses[0] ?? '8.8.8.8',
+      source: from?.primaryAddress ?? '8.8.8.8',
+      destination: to?.primaryAddress ?? '8.8.8.8',
       protocol: 'tcp',
       sourcePort: 1024,
       destinationPort: 22,

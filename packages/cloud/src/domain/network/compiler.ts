@@ -3,6 +3,7 @@ import type { NetworkInterfaceId, PrefixListId, SecurityGroupId } from '../ids.j
 import { findIpv4Range, type Ipv4Range, mergeRanges, parseIpv4 } from './cidr.js';
 import type {
   PortRange,
+  PrefixList,
   SecurityDirection,
   SecurityGroup,
   SecurityPolicy,
@@ -13,8 +14,13 @@ import type {
 /** A network interface as the compiler sees it. */
 export interface SecurityMember {
   readonly networkInterfaceId: NetworkInterfaceId;
-  readonly addresses: readonly string[];
+  readonly primaryAddress: string;
+  readonly secondaryAddresses: readonly string[];
   readonly securityGroupIds: readonly SecurityGroupId[];
+}
+
+export function addressesOf(member: SecurityMember): readonly string[] {
+  return [member.primaryAddress, ...member.secondaryAddresses];
 }
 
 /** One line of a chain. What is absent matches everything. */
@@ -70,38 +76,59 @@ interface CompiledGroups {
   readonly sets: ReadonlyMap<string, SetSource>;
 }
 
+/** Everything that one compilation leaves to the next. */
+interface Memory {
+  readonly members: readonly SecurityMember[];
+  readonly prefixLists: readonly PrefixList[];
+  readonly groups: ReadonlyMap<string, CompiledGroups>;
+  readonly result: CompiledSecurity;
+}
+
 /**
  * Compiles the groups of one VPC. Pure but for its memory: chains of groups that are the same objects as
- * the last time are not computed again, and are the same objects too.
+ * the last time are not computed again, and are the same objects too; so are sets while the array of the
+ * members and that of the prefix lists are the same.
  */
 export class SecurityCompiler {
-  private compiled: ReadonlyMap<string, CompiledGroups> = new Map();
+  private last: Memory = {
+    members: [],
+    prefixLists: [],
+    groups: new Map(),
+    result: { chains: new Map(), sets: new Map(), chainsOf: new Map() },
+  };
 
   /**
    * Compiles the groups that have members among the interfaces. Throws when an interface names an unknown
    * group.
    */
   compile(policy: SecurityPolicy, members: readonly SecurityMember[]): CompiledSecurity {
-    const groups = new Map(policy.groups.map((group) => [group.id, group]));
-    const compiled = new Map<string, CompiledGroups>();
+    const all = new Map(policy.groups.map((group) => [group.id, group]));
+    const groups = new Map<string, CompiledGroups>();
     const chainsOf = new Map<NetworkInterfaceId, CompiledGroups['names']>();
     for (const { networkInterfaceId, securityGroupIds } of members) {
-      const ids = [...new Set(securityGroupIds)].sort();
+      const ids = securityGroupIds.length < 2 ? securityGroupIds : [...new Set(securityGroupIds)].sort();
       const key = ids.join();
-      const known = compiled.get(key) ?? this.compileGroups(key, ids, groups);
-      compiled.set(key, known);
+      let known = groups.get(key);
+      if (known === undefined) {
+        known = this.compileGroups(key, ids, all);
+        groups.set(key, known);
+      }
       chainsOf.set(networkInterfaceId, known.names);
     }
-    this.compiled = compiled;
 
     const chains = new Map<string, SecurityChain>();
     const sources = new Map<string, SetSource>();
-    for (const { names, chains: both, sets } of compiled.values()) {
+    for (const { names, chains: both, sets } of groups.values()) {
       chains.set(names.ingress, both.ingress);
       chains.set(names.egress, both.egress);
       for (const [name, source] of sets) sources.set(name, source);
     }
-    return { chains, sets: fillSets(sources, policy, members), chainsOf };
+    const { last } = this;
+    const isKept = members === last.members && policy.prefixLists === last.prefixLists;
+    const sets = fillSets(sources, policy.prefixLists, members, isKept ? last.result.sets : new Map());
+    const result = { chains, sets, chainsOf };
+    this.last = { members, prefixLists: policy.prefixLists, groups, result };
+    return result;
   }
 
   private compileGroups(
@@ -114,7 +141,7 @@ export class SecurityCompiler {
       if (group === undefined) throw new Error(`no security group ${id}`);
       return group;
     });
-    const last = this.compiled.get(key);
+    const last = this.last.groups.get(key);
     if (last !== undefined && groups.every((group, index) => group === last.groups[index])) return last;
     const sets = new Map<string, SetSource>();
     return {
@@ -139,29 +166,30 @@ export function compileSecurity(
 
 function fillSets(
   sources: ReadonlyMap<string, SetSource>,
-  policy: SecurityPolicy,
+  prefixLists: readonly PrefixList[],
   members: readonly SecurityMember[],
+  known: ReadonlyMap<string, CompiledSet>,
 ): Map<string, CompiledSet> {
-  const addressesOf = new Map<SecurityGroupId, Set<number>>();
-  for (const source of sources.values()) {
-    if (source.kind === 'group') addressesOf.set(source.id, new Set());
-  }
-  for (const { addresses, securityGroupIds } of members) {
-    for (const id of securityGroupIds) {
-      const known = addressesOf.get(id);
-      if (known !== undefined) for (const address of addresses) known.add(parseIpv4(address));
+  const missing = [...sources].filter(([name]) => !known.has(name));
+  const addresses = new Map<SecurityGroupId, Set<number>>();
+  for (const [, source] of missing) if (source.kind === 'group') addresses.set(source.id, new Set());
+  if (addresses.size > 0) {
+    for (const member of members) {
+      for (const id of member.securityGroupIds) {
+        const set = addresses.get(id);
+        if (set !== undefined) for (const address of addressesOf(member)) set.add(parseIpv4(address));
+      }
     }
   }
-  return new Map(
-    [...sources].map(([name, source]): [string, CompiledSet] => {
-      if (source.kind === 'group') {
-        return [name, { kind: 'addresses', addresses: [...(addressesOf.get(source.id) ?? [])] }];
-      }
-      const list = policy.prefixLists.find(({ id }) => id === source.id);
-      const ranges = (list?.cidrs ?? []).flatMap((cidr) => findIpv4Range(cidr) ?? []);
-      return [name, { kind: 'ranges', ranges: mergeRanges(ranges) }];
-    }),
-  );
+  const fill = (source: SetSource): CompiledSet => {
+    if (source.kind === 'group') {
+      return { kind: 'addresses', addresses: [...(addresses.get(source.id) ?? [])] };
+    }
+    const list = prefixLists.find(({ id }) => id === source.id);
+    const ranges = (list?.cidrs ?? []).flatMap((cidr) => findIpv4Range(cidr) ?? []);
+    return { kind: 'ranges', ranges: mergeRanges(ranges) };
+  };
+  return new Map([...sources].map(([name, source]) => [name, known.get(name) ?? fill(source)]));
 }
 
 /** Adds the sets that the chain speaks of to `sets`. */
@@ -170,9 +198,10 @@ function compileChain(
   together: readonly SecurityGroup[],
   sets: Map<string, SetSource>,
 ): SecurityChain {
+  const named = new Map<string, SetSource>();
   const setOf = (source: SetSource): { readonly set: string } => {
     const set = nameOf(source.kind === 'group' ? 'group' : 'list', source.id);
-    sets.set(set, source);
+    named.set(set, source);
     return { set };
   };
   const insiders = together
@@ -182,15 +211,15 @@ function compileChain(
     .flatMap((group) => group.rules)
     .filter((rule) => rule.direction === direction)
     .sort(byPrecedence)
-    .flatMap((rule): ChainMatch[] => {
-      const match = compileRule(rule, setOf);
-      return match === undefined ? [] : [match];
-    });
-  return {
-    direction,
-    matches: dropShadowed([...insiders, ...rules]),
-    otherwise: defaultVerdict(direction, together),
-  };
+    .flatMap((rule) => compileRule(rule, setOf) ?? []);
+  const otherwise = defaultVerdict(direction, together);
+  const matches = dropRedundant([...insiders, ...rules], otherwise);
+  for (const { peer } of matches) {
+    if (peer === undefined || !('set' in peer)) continue;
+    const source = named.get(peer.set);
+    if (source !== undefined) sets.set(peer.set, source);
+  }
+  return { direction, matches, otherwise };
 }
 
 /** Whether the members of a group reach each other whatever its rules say. */
@@ -246,17 +275,31 @@ function compileRule(
   }
 }
 
-/** Leaves out what comes behind a match of the same packets, or of all packets. */
-function dropShadowed(matches: readonly ChainMatch[]): ChainMatch[] {
+/**
+ * Leaves out what comes behind a match of the same packets, or of all packets, and what decides at the end
+ * as would be decided without it.
+ */
+function dropRedundant(matches: readonly ChainMatch[], otherwise: 'accept' | 'drop'): ChainMatch[] {
   const kept: ChainMatch[] = [];
   const seen = new Set<string>();
   for (const match of matches) {
-    const { verdict, ...condition } = match;
-    const key = JSON.stringify(condition);
+    const { protocol, ports, sourcePorts, peer, local } = match;
+    const key = [
+      protocol ?? '',
+      textOf(ports),
+      textOf(sourcePorts),
+      peer !== undefined && 'set' in peer ? peer.set : textOf(peer),
+      textOf(local),
+    ].join();
     if (seen.has(key)) continue;
     seen.add(key);
     kept.push(match);
-    if (key === '{}') break;
+    if (key === ',,,,') break;
   }
+  while (kept.at(-1)?.verdict === otherwise) kept.pop();
   return kept;
+}
+
+function textOf(range: PortRange | Ipv4Range | undefined): string {
+  return range === undefined ? '' : `${range.first}-${range.last}`;
 }

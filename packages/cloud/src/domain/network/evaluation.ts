@@ -1,6 +1,7 @@
 import type { NetworkInterfaceId } from '../ids.js';
 import { findIpv4Range, parseIpv4, rangeContains } from './cidr.js';
 import {
+  addressesOf,
   type ChainMatch,
   type CompiledSecurity,
   defaultVerdict,
@@ -87,7 +88,8 @@ export function passesByTheBook(
     members.find(({ networkInterfaceId }) => networkInterfaceId === id);
   const isMemberAddress = (groupId: string, address: string): boolean =>
     members.some(
-      (member) => member.addresses.includes(address) && member.securityGroupIds.some((id) => id === groupId),
+      (member) =>
+        addressesOf(member).includes(address) && member.securityGroupIds.some((id) => id === groupId),
     );
 
   const judge = (direction: SecurityDirection, id: NetworkInterfaceId): boolean => {

@@ -643,8 +643,8 @@ describe.skipIf(missing !== undefined)(
         const device = driver.names.routerInterface(a1.vSwitchId);
         const hostDevice = driver.names.hostDevice(a1.networkInterfaceId);
         for (const [what, damage] of [
-          ['chain', () => runInNamespace(namespace, 'nft', ['flush', 'chain', 'inet', 'vpc', 'forward'])],
-          ['table', () => runInNamespace(namespace, 'nft', ['delete', 'table', 'inet', 'vpc'])],
+          ['chain', () => runInNamespace(namespace, 'nft', ['flush', 'chain', 'ip', 'vpc', 'forward'])],
+          ['table', () => runInNamespace(namespace, 'nft', ['delete', 'table', 'ip', 'vpc'])],
           ['elements', () => runProgram('nft', ['flush', 'set', 'bridge', `${tag}_ports`, 'sources'])],
           ['host table', () => runProgram('nft', ['delete', 'table', 'bridge', `${tag}_ports`])],
           ['default route', () => runBatch('ip', namespace, ['route del default'])],

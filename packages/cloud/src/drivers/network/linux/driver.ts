@@ -15,8 +15,8 @@ import { diffElements, diffTable, type NftTable } from './nftables.js';
 import { readTable } from './nftListing.js';
 import { readFacts, readHostDevices, readOpenPorts } from './observation.js';
 import { type HostSettings, metadataAddress, planVpc, type VpcPlan } from './plan.js';
-import { SecurityChainRenderer } from './security.js';
-import { renderVpcTable, vpcTableName } from './vpcTable.js';
+import { SecurityRenderer } from './security.js';
+import { renderRouterTable, vpcTable } from './vpcTable.js';
 
 export interface LinuxNetworkOptions {
   /** Tells this cloud from others on the machine, see `cloudTag`. */
@@ -60,7 +60,10 @@ interface VpcState {
 }
 
 interface WantedVpcState extends VpcState {
+  readonly network: VpcNetwork;
   readonly table: NftTable;
+  /** The table without what security groups add to it. */
+  readonly routerTable: NftTable;
   readonly facts: ReadonlyMap<string, Fact>;
   readonly files: NameServerFiles;
 }
@@ -75,9 +78,9 @@ const nothing: VpcState = { table: undefined, facts: new Map(), elements: new Ma
 export class LinuxNetworkDriver implements NetworkDriver {
   readonly names: NetworkNames;
   readonly metadataEndpoint: { readonly address: string; readonly port: number };
-  private readonly applied = new Map<VpcId, VpcState>();
+  private readonly applied = new Map<VpcId, WantedVpcState>();
   private readonly compilers = new Map<VpcId, SecurityCompiler>();
-  private readonly security = new SecurityChainRenderer();
+  private readonly security = new SecurityRenderer();
   private readonly queues = new Map<VpcId, Promise<unknown>>();
 
   private constructor(
@@ -184,16 +187,11 @@ export class LinuxNetworkDriver implements NetworkDriver {
     await Promise.allSettled(this.queues.values());
   }
 
-  private async apply(network: VpcNetwork, known: VpcState | undefined): Promise<readonly string[]> {
+  private async apply(network: VpcNetwork, known: WantedVpcState | undefined): Promise<readonly string[]> {
     checkVpcNetwork(network);
     const plan = planVpc(network, this.settings, this.compilerOf(network.id));
     const nameServer = this.nameServer(network.id);
-    const wanted: WantedVpcState = {
-      table: renderVpcTable(plan, this.settings, this.security),
-      facts: renderFacts(plan, this.settings),
-      elements: renderHostElements(plan, this.settings),
-      files: renderNameServerFiles(plan, this.settings, nameServer.directory),
-    };
+    const wanted = this.render(plan, known);
     // Whatever fails half way is compared with the kernel the next time.
     this.applied.delete(network.id);
     const isNew = known === undefined && (await this.makeNamespace(plan.namespace));
@@ -217,9 +215,31 @@ export class LinuxNetworkDriver implements NetworkDriver {
     return isNew ? [`made ${network.id}`] : [...commands, ...hostCommands, ...changedKeys, ...files];
   }
 
+  /** While nothing but security groups changes, only what is theirs is rendered. */
+  private render(plan: VpcPlan, known: WantedVpcState | undefined): WantedVpcState {
+    const { network, compiled } = plan;
+    const { settings, security } = this;
+    const rest =
+      known !== undefined && differsInSecurityOnly(known.network, network)
+        ? known
+        : {
+            routerTable: renderRouterTable(plan, settings),
+            facts: renderFacts(plan, settings),
+            elements: renderHostElements(plan, settings),
+            files: renderNameServerFiles(plan, settings, this.nameServer(network.id).directory),
+          };
+    const { routerTable } = rest;
+    const table: NftTable = {
+      ...routerTable,
+      chains: new Map([...routerTable.chains, ...security.renderChains(compiled)]),
+      sets: new Map([...routerTable.sets, ...security.renderSets(compiled)]),
+    };
+    return { ...rest, network, table };
+  }
+
   private async observe(plan: VpcPlan, wanted: WantedVpcState, isNew: boolean): Promise<VpcState> {
     const [table, facts, elements, files] = await Promise.all([
-      isNew ? undefined : readTable(plan.namespace, 'inet', vpcTableName),
+      isNew ? undefined : readTable(plan.namespace, vpcTable.family, vpcTable.name),
       readFacts(plan, wanted.facts),
       this.readHostElements().then((owners) => owners.get(plan.network.id)),
       this.nameServer(plan.network.id).read(),
@@ -329,6 +349,12 @@ export class LinuxNetworkDriver implements NetworkDriver {
     this.queues.set(id, settled);
     return result;
   }
+}
+
+function differsInSecurityOnly(one: VpcNetwork, other: VpcNetwork): boolean {
+  return (Object.keys(one) as (keyof VpcNetwork)[]).every(
+    (key) => key === 'security' || one[key] === other[key],
+  );
 }
 
 async function readNames(directory: string): Promise<readonly string[]> {

@@ -36,6 +36,7 @@ export function diffFacts(
   current: ReadonlyMap<string, ObservedFact>,
   wanted: ReadonlyMap<string, Fact>,
 ): { readonly lines: readonly ToolLine[]; readonly changedKeys: readonly string[] } {
+  if (current === wanted) return { lines: [], changedKeys: [] };
   const removals: ToolLine[] = [];
   const additions: ToolLine[] = [];
   const changedKeys: string[] = [];

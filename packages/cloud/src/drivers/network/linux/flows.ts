@@ -1,10 +1,10 @@
 import type { NetworkInterfaceId } from '../../../domain/ids.js';
 import { parseIpv4, parseIpv4Cidr, rangeContains } from '../../../domain/network/cidr.js';
-import type { CompiledSecurity } from '../../../domain/network/compiler.js';
+import { addressesOf, type CompiledSecurity } from '../../../domain/network/compiler.js';
 import { type Packet, passes } from '../../../domain/network/evaluation.js';
 import type { VpcNetwork } from '../driver.js';
 import { runInNamespace } from './commands.js';
-import { addressesOf, type VpcPlan } from './plan.js';
+import type { VpcPlan } from './plan.js';
 
 /** A flow that the kernel remembers: its first packet, and what an answer looks like. */
 interface Flow {
@@ -23,15 +23,15 @@ interface Flow {
  * ways, except where a rule drops what is in a set.
  */
 export function mayForbidFlows(commands: readonly string[], compiled: CompiledSecurity): boolean {
-  const dropped = new Set(
-    [...compiled.chains.values()]
-      .flatMap(({ matches }) => matches)
-      .flatMap(({ verdict, peer }) => (verdict === 'drop' && peer && 'set' in peer ? [peer.set] : [])),
+  const filled = new Set<string>();
+  for (const command of commands) {
+    const [verb, object, , , name = ''] = command.split(' ', 5);
+    if (verb === 'delete' || verb === 'flush') return true;
+    if (object === 'element') filled.add(name);
+  }
+  return [...compiled.chains.values()].some(({ matches }) =>
+    matches.some(({ verdict, peer }) => verdict === 'drop' && peer && 'set' in peer && filled.has(peer.set)),
   );
-  return commands.some((command) => {
-    const [verb, object, , , name = ''] = command.split(' ');
-    return verb === 'delete' || verb === 'flush' || (object === 'element' && dropped.has(name));
-  });
 }
 
 /**

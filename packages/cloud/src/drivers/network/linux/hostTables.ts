@@ -5,10 +5,11 @@ import {
   parseIpv4Cidr,
   subtractRanges,
 } from '../../../domain/network/cidr.js';
+import { addressesOf } from '../../../domain/network/compiler.js';
 import { matchHopLimit, maxHopLimit, tcpHeaderBytes } from '../../../domain/network/hopLimit.js';
 import type { VpcNetwork } from '../driver.js';
 import { type NftChain, type NftElement, type NftSet, type NftTable, nftRule } from './nftables.js';
-import { addressesOf, type HostSettings, metadataAddress, type VpcPlan } from './plan.js';
+import { type HostSettings, metadataAddress, type VpcPlan } from './plan.js';
 import { renderRange } from './security.js';
 
 /** Elements that one VPC has in the host's sets, by set. */

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** A table as a value: what it shall be, or what the kernel says it is. */
 export interface NftTable {
-  readonly family: 'inet' | 'bridge';
+  readonly family: 'ip' | 'inet' | 'bridge';
   readonly name: string;
   readonly chains: ReadonlyMap<string, NftChain>;
   readonly sets: ReadonlyMap<string, NftSet>;
@@ -49,7 +49,7 @@ export interface NftElement {
 }
 
 export function nftRule(text: string): NftRule {
-  return { text, digest: createHash('sha1').update(text).digest('hex').slice(0, 8) };
+  return { text, digest: hash('sha1', text).slice(0, 8) };
 }
 
 /**
@@ -70,6 +70,7 @@ export function diffTable(current: NftTable | undefined, wanted: NftTable): stri
 
   for (const [setName, set] of wanted.sets) {
     const old = current?.sets.get(setName);
+    if (old === set) continue;
     if (old === undefined) {
       const kind = set.valueType === undefined ? 'set' : 'map';
       const type = set.valueType === undefined ? set.type : `${set.type} : ${set.valueType}`;
@@ -81,9 +82,12 @@ export function diffTable(current: NftTable | undefined, wanted: NftTable): stri
   for (const [chainName, chain] of wanted.chains) {
     const old = current?.chains.get(chainName);
     if (old === undefined) declare.push(`add chain ${name} ${chainName}${renderHook(chain.hook)}`);
-    if (old !== undefined && (old === chain || hasSameRules(old, chain))) continue;
-    if (old !== undefined) rewrite.push(`flush chain ${name} ${chainName}`);
-    blocks.push(`chain ${chainName} {`, ...chain.rules.map(renderRule), '}');
+    if (old === chain) continue;
+    // What only grew at its end is not taken away first: the kernel removes rules slowly.
+    const isKept = old !== undefined && beginsWith(chain, old);
+    if (old !== undefined && !isKept) rewrite.push(`flush chain ${name} ${chainName}`);
+    const added = isKept ? chain.rules.slice(old.rules.length) : chain.rules;
+    if (added.length > 0) blocks.push(`chain ${chainName} {`, ...added.map(renderRule), '}');
   }
   // A block adds the rules to the chains. nft reads it several times as fast as single commands.
   if (blocks.length > 0) rewrite.push(`table ${name} {`, ...blocks, '}');
@@ -104,6 +108,7 @@ export function diffElements(
   current: ReadonlyMap<string, NftElement>,
   wanted: ReadonlyMap<string, NftElement>,
 ): string[] {
+  if (current === wanted) return [];
   const isSame = (one: NftElement | undefined, other: NftElement | undefined): boolean =>
     one !== undefined && other !== undefined && one.value === other.value && one.owner === other.owner;
   // Only names of interfaces need quotes; they come first.
@@ -124,11 +129,8 @@ function renderRule({ text, digest }: NftRule): string {
   return `${text} comment "${digest}"`;
 }
 
-function hasSameRules(one: NftChain, other: NftChain): boolean {
-  return (
-    one.rules.length === other.rules.length &&
-    one.rules.every(({ digest }, index) => digest === other.rules[index]?.digest)
-  );
+function beginsWith(chain: NftChain, beginning: NftChain): boolean {
+  return beginning.rules.every(({ digest }, index) => digest === chain.rules[index]?.digest);
 }
 
 function hasSameFrame(current: NftTable, wanted: NftTable): boolean {

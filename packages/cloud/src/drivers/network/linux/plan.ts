@@ -4,7 +4,7 @@ import { nthAddress } from '../../../domain/network/addresses.js';
 import { formatIpv4, parseIpv4, parseIpv4Cidr, prefixLength } from '../../../domain/network/cidr.js';
 import type { CompiledSecurity, SecurityCompiler } from '../../../domain/network/compiler.js';
 import type { NetworkNames } from '../../../domain/network/names.js';
-import { NetworkError, type VpcNetwork, type VpcPort } from '../driver.js';
+import { NetworkError, type VpcNetwork } from '../driver.js';
 
 /** What all VPCs of a host have in common. */
 export interface HostSettings {
@@ -58,21 +58,10 @@ export function planVpc(network: VpcNetwork, settings: HostSettings, compiler: S
     uplink: settings.names.uplink(network.id),
     hostAddress: formatIpv4(base + 1),
     routerAddress: formatIpv4(base + 2),
-    compiled: compiler.compile(
-      network.security,
-      network.ports.map((port) => ({
-        networkInterfaceId: port.networkInterfaceId,
-        addresses: addressesOf(port),
-        securityGroupIds: port.securityGroupIds,
-      })),
-    ),
+    compiled: compiler.compile(network.security, network.ports),
     portClasses: planPortClasses(network),
     eipClasses: planEipClasses(network),
   };
-}
-
-export function addressesOf(port: VpcPort): readonly string[] {
-  return [port.primaryAddress, ...port.secondaryAddresses];
 }
 
 /** Number of a routing table, which follows from the id, so that a restart finds it again. */

@@ -1,5 +1,10 @@
 import { formatIpv4, type Ipv4Range, rangeToCidrs } from '../../../domain/network/cidr.js';
-import type { ChainMatch, CompiledSecurity, SecurityChain } from '../../../domain/network/compiler.js';
+import type {
+  ChainMatch,
+  CompiledSecurity,
+  CompiledSet,
+  SecurityChain,
+} from '../../../domain/network/compiler.js';
 import { type NftChain, type NftElement, type NftSet, nftRule } from './nftables.js';
 
 /** A range in the spelling in which nft lists it: an address, a CIDR, or first and last with a hyphen. */
@@ -10,41 +15,45 @@ export function renderRange(range: Ipv4Range): string {
 }
 
 /**
- * Renders the chains of compiled security groups. They are gone to (not jumped to), so that `return` in an
- * egress chain means "passes here" and leads on to the ingress check, and `accept` in an ingress chain is
- * final. A chain that is the same object as before is rendered to the same object as before.
+ * Renders the chains of compiled security groups, and the sets that they speak of. The chains are gone to
+ * (not jumped to), so that `accept` in an ingress chain is final, and `return` in an egress chain means
+ * "passes here" and leads on to the ingress check. What is the same object as before is rendered to the
+ * same object as before.
  */
-export class SecurityChainRenderer {
-  private readonly rendered = new WeakMap<SecurityChain, NftChain>();
+export class SecurityRenderer {
+  private readonly chains = new WeakMap<SecurityChain, NftChain>();
+  private readonly sets = new WeakMap<CompiledSet, NftSet>();
 
-  render(compiled: CompiledSecurity): Map<string, NftChain> {
-    return new Map([...compiled.chains].map(([name, chain]) => [name, this.renderOne(chain)]));
+  renderChains(compiled: CompiledSecurity): Map<string, NftChain> {
+    return renderAll(compiled.chains, this.chains, renderChain);
   }
 
-  private renderOne(chain: SecurityChain): NftChain {
-    const rendered = this.rendered.get(chain) ?? renderChain(chain);
-    this.rendered.set(chain, rendered);
-    return rendered;
+  renderSets(compiled: CompiledSecurity): Map<string, NftSet> {
+    return renderAll(compiled.sets, this.sets, renderSet);
   }
 }
 
-/** The sets that the chains speak of. */
-export function renderSecuritySets(compiled: CompiledSecurity): Map<string, NftSet> {
-  return new Map(
-    [...compiled.sets].map(([name, set]) => [
-      name,
-      {
-        type: 'ipv4_addr',
-        interval: set.kind === 'ranges',
-        elements: new Map<string, NftElement>(
-          (set.kind === 'ranges' ? set.ranges.map(renderRange) : set.addresses.map(formatIpv4)).map((key) => [
-            key,
-            {},
-          ]),
-        ),
-      },
-    ]),
-  );
+function renderAll<Value extends object, Rendered>(
+  values: ReadonlyMap<string, Value>,
+  known: WeakMap<Value, Rendered>,
+  render: (value: Value) => Rendered,
+): Map<string, Rendered> {
+  const all = new Map<string, Rendered>();
+  for (const [name, value] of values) {
+    const rendered = known.get(value) ?? render(value);
+    known.set(value, rendered);
+    all.set(name, rendered);
+  }
+  return all;
+}
+
+function renderSet(set: CompiledSet): NftSet {
+  const keys = set.kind === 'ranges' ? set.ranges.map(renderRange) : set.addresses.map(formatIpv4);
+  return {
+    type: 'ipv4_addr',
+    interval: set.kind === 'ranges',
+    elements: new Map<string, NftElement>(keys.map((key) => [key, {}])),
+  };
 }
 
 function renderChain(chain: SecurityChain): NftChain {
@@ -66,7 +75,10 @@ function renderChain(chain: SecurityChain): NftChain {
     }
     return [...parts, verdict(match.verdict)].join(' ');
   };
-  return { rules: [...chain.matches.map(render), verdict(chain.otherwise)].map(nftRule) };
+  // At the end of an ingress chain the policy drops; an egress chain leads on to the ingress check.
+  const goesOn = chain.direction === 'egress' ? 'accept' : 'drop';
+  const end = chain.otherwise === goesOn ? [] : [verdict(chain.otherwise)];
+  return { rules: [...chain.matches.map(render), ...end].map(nftRule) };
 }
 
 function renderPorts({ first, last }: { readonly first: number; readonly last: number }): string {

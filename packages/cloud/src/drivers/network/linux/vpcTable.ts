@@ -1,4 +1,5 @@
 import { intersectCidrs, normalizeCidr, prefixLength } from '../../../domain/network/cidr.js';
+import { addressesOf } from '../../../domain/network/compiler.js';
 import {
   type NftChain,
   type NftElement,
@@ -7,11 +8,10 @@ import {
   type NftTable,
   nftRule,
 } from './nftables.js';
-import { addressesOf, type HostSettings, metadataAddress, uplinkInside, type VpcPlan } from './plan.js';
-import { renderSecuritySets, type SecurityChainRenderer } from './security.js';
+import { type HostSettings, metadataAddress, uplinkInside, type VpcPlan } from './plan.js';
 
 /** The table in a VPC's namespace. The namespace is the VPC's own, so the name need not be special. */
-export const vpcTableName = 'vpc';
+export const vpcTable = { family: 'ip', name: 'vpc' } as const;
 
 /** Where every instance finds its metadata. */
 const metadataServiceAddress = '100.100.100.200';
@@ -26,14 +26,11 @@ const fromInside = 'iifname "s*"';
 const toInside = 'oifname "s*"';
 
 /**
- * Everything that the router of a VPC decides about packets: security groups, what may reach the router
- * itself, address translation, and which traffic class a packet belongs to.
+ * Everything that the router of a VPC decides about packets, without the chains and sets of the security
+ * groups: what may reach the router itself, address translation, which chains and which traffic class a
+ * packet belongs to. Of IPv4 alone: the ports let nothing else in, and the router has no other.
  */
-export function renderVpcTable(
-  plan: VpcPlan,
-  settings: HostSettings,
-  security: SecurityChainRenderer,
-): NftTable {
+export function renderRouterTable(plan: VpcPlan, settings: HostSettings): NftTable {
   const metadata = { address: metadataAddress(settings), port: settings.metadataPort };
   const toMetadata = `ip daddr ${metadata.address} tcp dport ${metadata.port}`;
   const chains = new Map<string, NftChain>([
@@ -97,14 +94,8 @@ export function renderVpcTable(
         `${toInside} meta priority set rt ip nexthop map @port_class`,
       ]),
     ],
-    ...security.render(plan.compiled),
   ]);
-  return {
-    family: 'inet',
-    name: vpcTableName,
-    chains,
-    sets: new Map([...renderMaps(plan, settings), ...renderSecuritySets(plan.compiled)]),
-  };
+  return { ...vpcTable, chains, sets: renderMaps(plan, settings) };
 }
 
 function renderMaps(plan: VpcPlan, settings: HostSettings): Map<string, NftSet> {
