@@ -102,7 +102,8 @@ export class InstanceLoop {
     if (created.status === 'rejected') throw created.reason;
     if (network.status === 'rejected') throw network.reason;
     faults.reach('instance.createdOnHost');
-    const next = instance.targetStatus === 'Running' ? 'Starting' : 'Stopped';
+    // The wish may have become another meanwhile: StartInstance is also told to what is still being created.
+    const next = ({ targetStatus }: Instance) => (targetStatus === 'Running' ? 'Starting' : 'Stopped');
     const current = await this.change(instance, next, 'Created', {
       created: 1,
       appliedGeneration: instance.generation,
@@ -246,7 +247,7 @@ export class InstanceLoop {
    */
   private async change(
     instance: Instance,
-    status: InstanceStatus,
+    status: InstanceStatus | ((current: Instance) => InstanceStatus),
     action: string,
     values: InstanceChange,
     settle?: SettleStep,
@@ -259,7 +260,8 @@ export class InstanceLoop {
         .executeTakeFirst();
       if (!current) return undefined;
       // A request may have moved a settled instance on meanwhile: its wish counts, not ours.
-      const to = current.status === instance.status ? status : current.status;
+      const wanted = typeof status === 'function' ? status(current) : status;
+      const to = current.status === instance.status ? wanted : current.status;
       assertTransition(current.status, to);
       await settle?.(tx);
       const changed = await tx.db

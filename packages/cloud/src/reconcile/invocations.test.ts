@@ -178,7 +178,7 @@ describe('the invocation loop', () => {
     await untilRunning(id);
     await cloud.ecs.stopInstance(new Ecs.StopInstanceRequest({ instanceId: instance, forceStop: true }));
     await cloud.cloud.reconciler.idle();
-    expect(await resultOf(id)).toMatchObject({ status: 'Error', errorCode: 'InstanceNotRunning' });
+    expect(await resultOf(id)).toMatchObject({ status: 'Error', errorCode: 'ExecutionInterrupted' });
     const late = await store({ instance, wake: true });
     await cloud.cloud.reconciler.idle();
     expect(await resultOf(late)).toMatchObject({ status: 'Aborted', errorCode: 'InstanceNotRunning' });

@@ -210,7 +210,7 @@ export class InvocationLoop {
       return await this.judge(claim, program, exitCode, output);
     } catch (error) {
       if (error instanceof Interruption) return await this.interrupt(claim, error);
-      return endedByError(error);
+      return (await this.findInstanceEnd(claim.run)) ?? endedByError(error);
     } finally {
       clearTimeout(timer);
       clearInterval(showing);
@@ -244,12 +244,18 @@ export class InvocationLoop {
       }
     }
     if (exitCode === 0) return endedWith(exitCode);
-    // Programs of an instance that goes down end with all kinds of codes: 137, or 2 of a shell that could
-    // not fork any more.
-    const instance = await findInstance(this.options.parts.store.reader, claim.run);
+    const end = await this.findInstanceEnd(claim.run);
+    return end === undefined ? endedWith(exitCode) : { ...end, exitCode };
+  }
+
+  /**
+   * How a program ended whose instance went down under it. Such programs end with all kinds of codes and
+   * errors: 137, 2 of a shell that could not fork any more, or a connection that broke.
+   */
+  private async findInstanceEnd(run: InvocationRun): Promise<RunEnd | undefined> {
+    const instance = await findInstance(this.options.parts.store.reader, run);
     if (!instance || instance.status === 'Deleted') return endedBy('Error', 'InstanceReleased');
-    if (instance.status !== 'Running') return { ...endedBy('Error', 'ExecutionInterrupted'), exitCode };
-    return endedWith(exitCode);
+    return instance.status === 'Running' ? undefined : endedBy('Error', 'ExecutionInterrupted');
   }
 
   private async interrupt(claim: Claim, { trigger }: Interruption): Promise<RunEnd> {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { groupBy } from '../domain/collections.js';
 import { parseId, type VpcId } from '../domain/ids.js';
 import { gatewayAddress } from '../domain/network/addresses.js';
@@ -22,7 +23,7 @@ export interface VpcFrame {
   readonly unsettledEips: readonly UnsettledEip[];
 }
 
-/** Reads the VPC, or `undefined` when it is to be removed. Groups that did not change stay the same objects. */
+/** Reads the VPC, or `undefined` when it is to be removed. Parts that did not change stay the same objects. */
 export async function readVpcFrame(
   db: Reader,
   id: VpcId,
@@ -43,8 +44,9 @@ export async function readVpcFrame(
     .execute();
   const eips = await db.selectFrom('eips').selectAll().where('vpcId', '=', id).orderBy('sequence').execute();
   const associated = eips.filter(isApplied);
+  const known = options.known?.network;
   return {
-    network: {
+    network: keepEqualParts(known, {
       id,
       index: vpc.networkIndex,
       cidrs: vpcCidrs(vpc),
@@ -53,17 +55,26 @@ export async function readVpcFrame(
         cidr: vSwitch.cidrBlock,
         gateway: gatewayAddress(vSwitch.cidrBlock),
       })),
-      security: await readSecurityPolicy(db, id, options.known?.network.security),
+      security: keepEqualParts(known?.security, await readSecurityPolicy(db, id, known?.security)),
       routeTables: await readRouteTables(db, id, vSwitches),
       eips: associated.map(toVpcEip),
       natGateways: await readNatGateways(db, id, associated),
       outboundNat: vpc.isDefault === 1 && options.defaultOutbound,
       dnsNames: [],
-    },
+    }),
     unsettledEips: eips
       .filter((eip) => eip.status === 'Associating' || eip.status === 'Unassociating')
       .map(({ id: eipId, status }) => ({ id: eipId, status })),
   };
+}
+
+function keepEqualParts<Whole extends object>(known: Whole | undefined, next: Whole): Whole {
+  if (known === undefined) return next;
+  const kept = { ...next };
+  for (const part of Object.keys(next) as (keyof Whole)[]) {
+    if (isDeepStrictEqual(known[part], next[part])) kept[part] = known[part];
+  }
+  return kept;
 }
 
 /** An instance's own address without bandwidth lets nothing through. */

@@ -13,6 +13,8 @@ interface VpcState {
   /** Something of the VPC itself changed: the frame is to be read again. */
   isFrameStale: boolean;
   ports: Map<NetworkInterfaceId, VpcPort> | undefined;
+  /** The ports as the driver was told of them last: the same array until one changes. */
+  portList: readonly VpcPort[];
   readonly changedPorts: Set<NetworkInterfaceId>;
   /** The host may be otherwise than the driver believes: the next attempt compares. */
   isDoubtful: boolean;
@@ -101,6 +103,7 @@ export class VpcNetworks {
         frame: undefined,
         isFrameStale: true,
         ports: undefined,
+        portList: [],
         isDoubtful: false,
         mended: [],
         changedPorts: new Set(),
