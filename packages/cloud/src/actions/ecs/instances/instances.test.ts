@@ -231,6 +231,22 @@ describe('the life of an instance', () => {
     expect(await cloud.compute.b.findInstance(instanceId)).toBeUndefined();
   });
 
+  it('is started while CreateInstance still makes it', async () => {
+    // No event of the API comes between the two requests, so the host is held back.
+    for (const host of [cloud.compute.a, cloud.compute.b]) host.delaysMs.createInstance = 300;
+    const { body } = await cloud.ecs.createInstance(
+      new Ecs.CreateInstanceRequest({ regionId: cloud.regionId, imageId, instanceType }),
+    );
+    const instanceId = body?.instanceId ?? '';
+    const start = () => cloud.ecs.startInstance(new Ecs.StartInstanceRequest({ instanceId }));
+    await start();
+    for (const host of [cloud.compute.a, cloud.compute.b]) delete host.delaysMs.createInstance;
+    expect((await show(instanceId))?.status).toBe('Pending');
+    expect(await codeOf(start())).toBe('IncorrectInstanceStatus');
+    await cloud.cloud.reconciler.idle();
+    expect((await show(instanceId))?.status).toBe('Running');
+  });
+
   it('refuses what its state does not allow, with the documented codes', async () => {
     const instanceId = await runOne();
     expect(await codeOf(cloud.ecs.startInstance(new Ecs.StartInstanceRequest({ instanceId })))).toBe(

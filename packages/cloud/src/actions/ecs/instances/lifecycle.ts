@@ -156,6 +156,11 @@ async function start(
   instance: Instance,
   context: ChangeContext<'IncorrectInstanceStatus' | 'OperationDenied.NoStock'>,
 ): Promise<void> {
+  if (instance.status === 'Pending' && instance.targetStatus === 'Stopped') {
+    // Libcloud starts what CreateInstance has just given it, without a look at the status.
+    await move(instance, context, 'StartInstance', { status: 'Pending', targetStatus: 'Running' });
+    return;
+  }
   requireStatus(instance, ['Stopped'], context.fail);
   const obstacle = await retakeCapacity(context.tx, context.cloud.placement, instance);
   if (obstacle !== undefined) {
