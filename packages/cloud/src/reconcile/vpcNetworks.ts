@@ -3,7 +3,7 @@ import { groupBy } from '../domain/collections.js';
 import type { FaultPoints } from '../domain/faults.js';
 import type { NetworkInterfaceId, VpcId, VSwitchId } from '../domain/ids.js';
 import { fabricAddress } from '../domain/network/addresses.js';
-import type { NetworkDriver, VpcNetwork, VpcPort } from '../drivers/network/driver.js';
+import type { NetworkDriver, VpcEip, VpcNetwork, VpcPort } from '../drivers/network/driver.js';
 import { settleEips } from '../store/eips.js';
 import type { Reader } from '../store/store.js';
 import { readVpcFrame, type VpcFrame } from './vpcFrame.js';
@@ -28,7 +28,8 @@ interface VpcState {
 /**
  * Keeps the host's networks as the store says. An apply covers every change that was committed before it
  * was asked for; whoever asks while one runs shares the next one. Only what changed is read again, so
- * that a launch into a VPC of thousands costs one port.
+ * that a launch into a VPC of thousands costs one port. What did not change stays the same object from one
+ * apply to the next: the driver goes by that.
  */
 export class VpcNetworks {
   private readonly states = new Map<VpcId, VpcState>();
@@ -180,7 +181,8 @@ export class VpcNetworks {
       }
       if (!state.frame) return;
       if (!state.ports) {
-        state.ports = new Map((await this.readPorts(db, id)).map((port) => [port.networkInterfaceId, port]));
+        state.portList = await this.readPorts(db, id);
+        state.ports = new Map(state.portList.map((port) => [port.networkInterfaceId, port]));
         return;
       }
       for (const portId of changed) {
@@ -188,19 +190,22 @@ export class VpcNetworks {
         if (port) state.ports.set(portId, port);
         else state.ports.delete(portId);
       }
+      if (changed.length > 0) state.portList = [...state.ports.values()];
     });
     const { frame, ports } = state;
     if (!frame || !ports) return undefined;
+    // An address can belong to an interface that is attached to no instance now.
+    const isInUse = ({ target }: VpcEip): boolean => {
+      if (target.kind === 'natGateway') return true;
+      const port = ports.get(target.networkInterfaceId);
+      if (port === undefined) return false;
+      return [port.primaryAddress, ...port.secondaryAddresses].includes(target.privateAddress);
+    };
+    const { eips } = frame.network;
     return {
       ...frame.network,
-      ports: [...ports.values()],
-      // An address can belong to an interface that is attached to no instance now.
-      eips: frame.network.eips.filter(({ target }) => {
-        if (target.kind === 'natGateway') return true;
-        const port = ports.get(target.networkInterfaceId);
-        if (port === undefined) return false;
-        return [port.primaryAddress, ...port.secondaryAddresses].includes(target.privateAddress);
-      }),
+      ports: state.portList,
+      eips: eips.every(isInUse) ? eips : eips.filter(isInUse),
     };
   }
 
