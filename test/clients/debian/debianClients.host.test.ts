@@ -135,10 +135,16 @@ describe.skipIf(!isRoot)(`clients from Debian${isRoot ? '' : ' (left out: needs 
       ]),
     );
     // Images of instances are not built yet: Packer stops there, and clears away what it has made.
+    console.info(output.match(/==> .*Error creating image[\s\S]*?Message: .*/)?.[0]);
     expect(output).toMatch(
       /Error creating image: SDK\.ServerError\s+.*ErrorCode: InvalidAction\.NotImplemented/,
     );
-    expect([...calls.keys()].sort()).toEqual(['InvalidAction.NotImplemented', 'OK']);
+    // Both clients ask again for what waits for something else to go.
+    const waiting = ['DeleteInstance', 'DeleteSecurityGroup', 'DeleteVSwitch', 'DeleteVpc'];
+    for (const [code, actions] of calls) {
+      if (!['OK', 'InvalidAction.NotImplemented'].includes(code))
+        expect(waiting, code).toEqual(expect.arrayContaining(actions));
+    }
     await vi.waitFor(async () => expect(await listResources()).toEqual(before), { timeout: 30_000 });
   });
 });

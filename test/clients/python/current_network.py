@@ -38,6 +38,21 @@ def wait_until(holds):
         time.sleep(0.05)
 
 
+def delete(call, request):
+    """What the instance was in goes when the last trace of it has gone, a little after it is not shown."""
+
+    def is_gone():
+        try:
+            call(request)
+        except Exception as error:
+            if not str(error.code).startswith("DependencyViolation"):
+                raise
+            return False
+        return True
+
+    wait_until(is_gone)
+
+
 vpc_id = vpc.create_vpc(vpc_request("CreateVpc", region_id=region, cidr_block="172.16.0.0/12")).body.vpc_id
 switch = vpc.create_vswitch(
     vpc_request("CreateVSwitch", region_id=region, zone_id=zone, vpc_id=vpc_id, cidr_block="172.16.1.0/24")
@@ -94,11 +109,9 @@ wait_until(lambda: eip_status() == "Available")
 vpc.release_eip_address(vpc_request("ReleaseEipAddress", region_id=region, allocation_id=eip.allocation_id))
 ecs.delete_instance(ecs_request("DeleteInstance", instance_id=instance_id, force=True))
 wait_until(lambda: not describe())
-ecs.delete_security_group(
-    ecs_request("DeleteSecurityGroup", region_id=region, security_group_id=group)
-)
-vpc.delete_vswitch(vpc_request("DeleteVSwitch", region_id=region, v_switch_id=switch))
-vpc.delete_vpc(vpc_request("DeleteVpc", region_id=region, vpc_id=vpc_id))
+delete(ecs.delete_security_group, ecs_request("DeleteSecurityGroup", region_id=region, security_group_id=group))
+delete(vpc.delete_vswitch, vpc_request("DeleteVSwitch", region_id=region, v_switch_id=switch))
+delete(vpc.delete_vpc, vpc_request("DeleteVpc", region_id=region, vpc_id=vpc_id))
 listed = vpc.describe_vpcs(vpc_request("DescribeVpcs", region_id=region, vpc_id=vpc_id)).body
 
 print(

@@ -4,6 +4,7 @@ import json
 import os
 import time
 
+from libcloud.common.exceptions import BaseHTTPError
 from libcloud.compute.drivers.ecs import ECSDriver
 
 host, port = os.environ["EGS_HOST"].split(":")
@@ -26,6 +27,18 @@ def authorize(group_id, port_range):
     rule = {"IpProtocol": "tcp", "PortRange": port_range, "SourceCidrIp": "192.0.2.0/24"}
     where = {"RegionId": driver.region, "SecurityGroupId": group_id}
     driver.connection.request(driver.path, {"Action": "AuthorizeSecurityGroup", **where, **rule})
+
+
+def delete(group_id):
+    """A group goes when the last trace of its node has gone, a little after the node is not shown any more."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return driver.ex_delete_security_group_by_id(group_id)
+        except BaseHTTPError as error:
+            if "DependencyViolation" not in str(error) or time.monotonic() > deadline:
+                raise
+        time.sleep(0.1)
 
 
 size = next(each for each in driver.list_sizes() if each.id == "ecs.t6-c1m1.large")
@@ -60,11 +73,8 @@ states.append(find(node)[0].state)
 driver.start_node(node)
 states.append(find(node)[0].state)
 driver.destroy_node(node)
-deadline = time.monotonic() + 60
-while find(node) and time.monotonic() < deadline:
-    time.sleep(0.1)
 for each in groups:
-    driver.ex_delete_security_group_by_id(each)
+    delete(each)
 
 print(
     json.dumps(
