@@ -10,14 +10,13 @@ export interface Ipv4Range {
 export function parseIpv4(text: string): number {
   // By hand: thousands of addresses are read at every change of a large VPC.
   const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text);
-  const parts =
-    match === null ? [] : [Number(match[1]), Number(match[2]), Number(match[3]), Number(match[4])];
-  if (parts.length === 0 || parts.some((part) => part > 255)) throw new Error(`not an IPv4 address: ${text}`);
-  return parts.reduce((number, part) => number * 256 + part, 0);
+  const [a, b, c, d] = [Number(match?.[1]), Number(match?.[2]), Number(match?.[3]), Number(match?.[4])];
+  if (!(a <= 255 && b <= 255 && c <= 255 && d <= 255)) throw new Error(`not an IPv4 address: ${text}`);
+  return ((a * 256 + b) * 256 + c) * 256 + d;
 }
 
 export function formatIpv4(number: number): string {
-  return [24, 16, 8, 0].map((shift) => (number >>> shift) & 255).join('.');
+  return `${number >>> 24}.${(number >>> 16) & 255}.${(number >>> 8) & 255}.${number & 255}`;
 }
 
 /**
@@ -30,9 +29,11 @@ export function findIpv4Range(cidr: string): Ipv4Range | undefined {
     else ipaddr.IPv6.parse(cidr);
     return undefined;
   }
-  const [address = '', length = '32', ...rest] = cidr.split('/');
+  const slash = cidr.indexOf('/');
+  const length = slash < 0 ? '32' : cidr.slice(slash + 1);
+  const address = slash < 0 ? cidr : cidr.slice(0, slash);
   const bits = Number(length);
-  if (rest.length > 0 || !/^\d{1,2}$/.test(length) || bits > 32) throw new Error(`not a CIDR: ${cidr}`);
+  if (!/^\d{1,2}$/.test(length) || bits > 32) throw new Error(`not a CIDR: ${cidr}`);
   const size = 2 ** (32 - bits);
   const first = Math.floor(parseIpv4(address) / size) * size;
   return { first, last: first + size - 1 };
@@ -114,17 +115,4 @@ export function subtractRanges(ranges: readonly Ipv4Range[], removed: readonly I
     if (first <= range.last) left.push({ first, last: range.last });
     return left;
   });
-}
-
-/** The fewest CIDRs that cover exactly the range, in order. */
-export function rangeToCidrs(range: Ipv4Range): string[] {
-  const cidrs: string[] = [];
-  let first = range.first;
-  while (first <= range.last) {
-    let size = 1;
-    while (size < 2 ** 32 && first % (size * 2) === 0 && first + size * 2 - 1 <= range.last) size *= 2;
-    cidrs.push(`${formatIpv4(first)}/${32 - Math.log2(size)}`);
-    first += size;
-  }
-  return cidrs;
 }

@@ -6,6 +6,7 @@ import type {
   PrefixList,
   SecurityDirection,
   SecurityGroup,
+  SecurityPeer,
   SecurityPolicy,
   SecurityProtocol,
   SecurityRule,
@@ -251,27 +252,31 @@ function compileRule(
   setOf: (source: SetSource) => { readonly set: string },
 ): ChainMatch | undefined {
   const local = rule.localCidr === undefined ? everything : findIpv4Range(rule.localCidr);
-  const peer = findPeer();
+  const peer = findPeer(rule.peer, setOf);
   if (peer === undefined || local === undefined) return undefined;
-  const hasPorts = rule.protocol === 'tcp' || rule.protocol === 'udp';
-  return {
-    ...(rule.protocol !== 'all' && { protocol: rule.protocol }),
-    ...(hasPorts && rule.portRange !== undefined && { ports: rule.portRange }),
-    ...(hasPorts && rule.sourcePortRange !== undefined && { sourcePorts: rule.sourcePortRange }),
-    ...(!('first' in peer && isEverything(peer)) && { peer }),
-    ...(!isEverything(local) && { local }),
-    verdict: rule.policy,
-  };
+  // Filled in place: a large VPC has tens of thousands of them.
+  const match: { -readonly [Key in keyof ChainMatch]: ChainMatch[Key] } = { verdict: rule.policy };
+  if (rule.protocol !== 'all') match.protocol = rule.protocol;
+  if (rule.protocol === 'tcp' || rule.protocol === 'udp') {
+    if (rule.portRange !== undefined) match.ports = rule.portRange;
+    if (rule.sourcePortRange !== undefined) match.sourcePorts = rule.sourcePortRange;
+  }
+  if ('set' in peer || !isEverything(peer)) match.peer = peer;
+  if (!isEverything(local)) match.local = local;
+  return match;
+}
 
-  function findPeer(): Ipv4Range | { readonly set: string } | undefined {
-    switch (rule.peer.kind) {
-      case 'cidr':
-        return findIpv4Range(rule.peer.cidr);
-      case 'group':
-        return setOf({ kind: 'group', id: rule.peer.securityGroupId });
-      case 'prefixList':
-        return setOf({ kind: 'prefixList', id: rule.peer.prefixListId });
-    }
+function findPeer(
+  peer: SecurityPeer,
+  setOf: (source: SetSource) => { readonly set: string },
+): ChainMatch['peer'] {
+  switch (peer.kind) {
+    case 'cidr':
+      return findIpv4Range(peer.cidr);
+    case 'group':
+      return setOf({ kind: 'group', id: peer.securityGroupId });
+    case 'prefixList':
+      return setOf({ kind: 'prefixList', id: peer.prefixListId });
   }
 }
 
@@ -284,13 +289,8 @@ function dropRedundant(matches: readonly ChainMatch[], otherwise: 'accept' | 'dr
   const seen = new Set<string>();
   for (const match of matches) {
     const { protocol, ports, sourcePorts, peer, local } = match;
-    const key = [
-      protocol ?? '',
-      textOf(ports),
-      textOf(sourcePorts),
-      peer !== undefined && 'set' in peer ? peer.set : textOf(peer),
-      textOf(local),
-    ].join();
+    const far = peer !== undefined && 'set' in peer ? peer.set : textOf(peer);
+    const key = `${protocol ?? ''},${textOf(ports)},${textOf(sourcePorts)},${far},${textOf(local)}`;
     if (seen.has(key)) continue;
     seen.add(key);
     kept.push(match);

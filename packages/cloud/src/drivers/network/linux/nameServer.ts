@@ -16,6 +16,7 @@ export interface NameServerFiles {
 
 const leaseTime = '1h';
 const stopTimeoutMs = 3000;
+const filesAtOnce = 64;
 
 /** Directories, below that of the VPC, that dnsmasq watches. */
 const watchedDirectories = ['dhcp', 'names'] as const;
@@ -94,8 +95,14 @@ export class NameServer {
       losesLines(before, wanted.hosts);
 
     if (restarts && pid !== undefined) await stopProcess(pid);
-    for (const name of changed) {
-      await writeFile(join(this.directory, name), wanted.hosts.get(name) ?? '', { mode: 0o644 });
+    for (let first = 0; first < changed.length; first += filesAtOnce) {
+      await Promise.all(
+        changed
+          .slice(first, first + filesAtOnce)
+          .map((name) =>
+            writeFile(join(this.directory, name), wanted.hosts.get(name) ?? '', { mode: 0o644 }),
+          ),
+      );
     }
     for (const name of removed) await rm(join(this.directory, name), { force: true });
     if (restarts) {

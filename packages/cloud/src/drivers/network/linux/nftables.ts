@@ -64,7 +64,6 @@ export function diffTable(current: NftTable | undefined, wanted: NftTable): stri
   }
   const declare: string[] = current === undefined ? [`add table ${name}`] : [];
   const rewrite: string[] = [];
-  const blocks: string[] = [];
   const elements: string[] = [];
   const clean: string[] = [];
 
@@ -83,14 +82,14 @@ export function diffTable(current: NftTable | undefined, wanted: NftTable): stri
     const old = current?.chains.get(chainName);
     if (old === undefined) declare.push(`add chain ${name} ${chainName}${renderHook(chain.hook)}`);
     if (old === chain) continue;
-    // What only grew at its end is not taken away first: the kernel removes rules slowly.
+    // What only grew at its end is not taken away first: nft waits until the kernel has freed what is gone.
     const isKept = old !== undefined && beginsWith(chain, old);
     if (old !== undefined && !isKept) rewrite.push(`flush chain ${name} ${chainName}`);
     const added = isKept ? chain.rules.slice(old.rules.length) : chain.rules;
-    if (added.length > 0) blocks.push(`chain ${chainName} {`, ...added.map(renderRule), '}');
+    rewrite.push(
+      ...added.map(({ text, digest }) => `add rule ${name} ${chainName} ${text} comment "${digest}"`),
+    );
   }
-  // A block adds the rules to the chains. nft reads it several times as fast as single commands.
-  if (blocks.length > 0) rewrite.push(`table ${name} {`, ...blocks, '}');
   const goneChains = [...(current?.chains.keys() ?? [])].filter((chain) => !wanted.chains.has(chain));
   clean.push(...goneChains.map((chain) => `flush chain ${name} ${chain}`));
   clean.push(...goneChains.map((chain) => `delete chain ${name} ${chain}`));
@@ -123,10 +122,6 @@ export function diffElements(
     ...(gone.length > 0 ? [`delete element ${table} ${setName} { ${gone.join(', ')} }`] : []),
     ...(added.length > 0 ? [`add element ${table} ${setName} { ${added.join(', ')} }`] : []),
   ];
-}
-
-function renderRule({ text, digest }: NftRule): string {
-  return `${text} comment "${digest}"`;
 }
 
 function beginsWith(chain: NftChain, beginning: NftChain): boolean {

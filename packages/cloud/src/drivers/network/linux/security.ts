@@ -1,4 +1,4 @@
-import { formatIpv4, type Ipv4Range, rangeToCidrs } from '../../../domain/network/cidr.js';
+import { formatIpv4, type Ipv4Range } from '../../../domain/network/cidr.js';
 import type {
   ChainMatch,
   CompiledSecurity,
@@ -9,9 +9,10 @@ import { type NftChain, type NftElement, type NftSet, nftRule } from './nftables
 
 /** A range in the spelling in which nft lists it: an address, a CIDR, or first and last with a hyphen. */
 export function renderRange(range: Ipv4Range): string {
-  const [cidr = '', ...more] = rangeToCidrs(range);
-  if (more.length > 0) return `${formatIpv4(range.first)}-${formatIpv4(range.last)}`;
-  return cidr.replace(/\/32$/, '');
+  if (range.first === range.last) return formatIpv4(range.first);
+  const bits = Math.log2(range.last - range.first + 1);
+  const isCidr = Number.isInteger(bits) && range.first % 2 ** bits === 0;
+  return `${formatIpv4(range.first)}${isCidr ? `/${32 - bits}` : `-${formatIpv4(range.last)}`}`;
 }
 
 /**
@@ -60,20 +61,16 @@ function renderChain(chain: SecurityChain): NftChain {
   const accept = chain.direction === 'egress' ? 'return' : 'accept';
   const verdict = (policy: 'accept' | 'drop'): string => (policy === 'accept' ? accept : 'drop');
   const [peerField, localField] = chain.direction === 'egress' ? ['daddr', 'saddr'] : ['saddr', 'daddr'];
-  const render = (match: ChainMatch): string => {
-    const parts: string[] = [];
-    if (match.peer !== undefined) {
-      parts.push(`ip ${peerField} ${'set' in match.peer ? `@${match.peer.set}` : renderRange(match.peer)}`);
+  const render = ({ protocol, ports, sourcePorts, peer, local, verdict: policy }: ChainMatch): string => {
+    let text = '';
+    if (peer !== undefined) text += `ip ${peerField} ${'set' in peer ? `@${peer.set}` : renderRange(peer)} `;
+    if (local !== undefined) text += `ip ${localField} ${renderRange(local)} `;
+    if (sourcePorts !== undefined) text += `${protocol} sport ${renderPorts(sourcePorts)} `;
+    if (ports !== undefined) text += `${protocol} dport ${renderPorts(ports)} `;
+    if (protocol !== undefined && ports === undefined && sourcePorts === undefined) {
+      text += `meta l4proto ${protocol} `;
     }
-    if (match.local !== undefined) parts.push(`ip ${localField} ${renderRange(match.local)}`);
-    if (match.sourcePorts === undefined && match.ports === undefined) {
-      if (match.protocol !== undefined) parts.push(`meta l4proto ${match.protocol}`);
-    } else {
-      if (match.sourcePorts !== undefined)
-        parts.push(`${match.protocol} sport ${renderPorts(match.sourcePorts)}`);
-      if (match.ports !== undefined) parts.push(`${match.protocol} dport ${renderPorts(match.ports)}`);
-    }
-    return [...parts, verdict(match.verdict)].join(' ');
+    return text + verdict(policy);
   };
   // At the end of an ingress chain the policy drops; an egress chain leads on to the ingress check.
   const goesOn = chain.direction === 'egress' ? 'accept' : 'drop';
