@@ -6,7 +6,7 @@ import { closedLoop, openLoop } from '../lib/load.js';
 import { cpuSeconds, residentMiB, type Server, startServer } from '../lib/processes.js';
 import { type Credentials, SignedClient } from '../lib/signedClient.js';
 import { printTable, summarize } from '../lib/statistics.js';
-import { seedInstances } from './seed.js';
+import { type Seeded, seedInstances } from './seed.js';
 
 /*
  * The API on the fake engine: signed reads and launches with 1,000 to 100,000 instances in the store,
@@ -34,7 +34,7 @@ const config = {
 
 interface Case {
   readonly name: string;
-  readonly call: (client: SignedClient, ids: readonly string[]) => Promise<unknown>;
+  readonly call: (client: SignedClient, seeded: Seeded) => Promise<unknown>;
 }
 
 const cases: readonly Case[] = [
@@ -44,7 +44,7 @@ const cases: readonly Case[] = [
   },
   {
     name: 'DescribeInstances, 100 ids',
-    call: (client, ids) =>
+    call: (client, { ids }) =>
       client.call('DescribeInstances', {
         RegionId: 'cn-hangzhou',
         PageSize: '100',
@@ -53,12 +53,7 @@ const cases: readonly Case[] = [
   },
   {
     name: 'RunInstances',
-    call: (client) =>
-      client.call('RunInstances', {
-        RegionId: 'cn-hangzhou',
-        ImageId: 'debian_12_x64_egs',
-        InstanceType: 'ecs.c6.large',
-      }),
+    call: (client, { launch }) => client.call('RunInstances', launch),
   },
 ];
 
@@ -100,7 +95,7 @@ for (const size of sizes) {
   const dataDirectory = join(directory, 'data');
   try {
     const seedStarted = performance.now();
-    const ids = await seedInstances(dataDirectory, config, size);
+    const seeded = await seedInstances(dataDirectory, config, size);
     const seedSeconds = (performance.now() - seedStarted) / 1000;
     console.error(`${size} instances made through the API in ${seedSeconds.toFixed(1)} s`);
     const configFile = join(directory, 'config.json');
@@ -113,7 +108,8 @@ for (const size of sizes) {
       readFileSync(join(dataDirectory, 'credentials.json'), 'utf8'),
     );
     const client = new SignedClient(server.endpoint, credentials, concurrency);
-    for (const { name, call } of cases) rows.push(await measure(name, size, server, () => call(client, ids)));
+    for (const { name, call } of cases)
+      rows.push(await measure(name, size, server, () => call(client, seeded)));
     await client.close();
     await server.stop();
   } finally {

@@ -15,6 +15,8 @@ export interface Server {
 export async function startServer(file: string, args: readonly string[]): Promise<Server> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  // A bench that fails leaves no server behind.
+  process.once('exit', () => child.kill());
   for await (const line of createInterface({ input: child.stdout })) {
     if (!line.includes('"ready"')) continue;
     const { endpoint }: { endpoint: string } = JSON.parse(line);
