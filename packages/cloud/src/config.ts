@@ -28,6 +28,8 @@ const quotas = z.strictObject({
   securityGroups: z.int().positive().default(500),
   /** Secondary ones. */
   networkInterfaces: z.int().positive().default(50_000),
+  dataDisks: z.int().positive().default(100_000),
+  snapshotsPerDisk: z.int().positive().default(256),
   vpcs: z.int().positive().default(1000),
   vSwitchesPerVpc: z.int().positive().default(150),
   secondaryCidrsPerVpc: z.int().positive().default(5),

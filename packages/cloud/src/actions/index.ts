@@ -7,6 +7,16 @@ import { describeInvocationResults, describeInvocations } from './ecs/commands/d
 import { invokeCommand, runCommand } from './ecs/commands/run.js';
 import { describeSendFileResults, sendFile } from './ecs/commands/sendFile.js';
 import { stopInvocation } from './ecs/commands/stop.js';
+import { attachDisk, detachDisk } from './ecs/disks/attach.js';
+import { createDisk, deleteDisk } from './ecs/disks/create.js';
+import { describeDisks } from './ecs/disks/describe.js';
+import {
+  modifyDiskAttribute,
+  modifyDiskSpec,
+  reInitDisk,
+  resetDisk,
+  resizeDisk,
+} from './ecs/disks/modify.js';
 import { describeImageFromFamily, describeImages } from './ecs/images.js';
 import {
   describeInstanceAttribute,
@@ -79,6 +89,8 @@ import {
   revokeSecurityGroup,
   revokeSecurityGroupEgress,
 } from './ecs/securityGroups/rules.js';
+import { describeSnapshots } from './ecs/snapshots/describe.js';
+import { createSnapshot, deleteSnapshot, modifySnapshotAttribute } from './ecs/snapshots/snapshots.js';
 import { describeTags, listTagResources } from './ecs/tagQueries.js';
 import { addTags, removeTags, tagResources, untagResources } from './ecs/tags.js';
 import { describeEndpoints } from './location/endpoints.js';
@@ -166,6 +178,22 @@ export const actions: readonly Action[] = [
   modifyInstanceNetworkSpec,
   allocatePublicIpAddress,
   releasePublicIpAddress,
+
+  // ECS: disks and snapshots
+  createDisk,
+  describeDisks,
+  attachDisk,
+  detachDisk,
+  deleteDisk,
+  modifyDiskAttribute,
+  modifyDiskSpec,
+  resizeDisk,
+  reInitDisk,
+  resetDisk,
+  createSnapshot,
+  describeSnapshots,
+  modifySnapshotAttribute,
+  deleteSnapshot,
 
   // ECS: key pairs
   createKeyPair,

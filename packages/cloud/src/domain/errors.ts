@@ -100,7 +100,7 @@ export const errorCatalogue = {
   'UnexpectedImageFamily.ImageIdSupplied': [400, 'Give either ImageId or ImageFamily, not both.'],
   'InvalidImageFamily.MissingAvailableImage': [403, 'No available image is of the family "{family}".'],
   'InvalidOperation.ResizeInUse': [403, 'The instance "{id}" uses more than the wished type has: {reason}'],
-  'InvalidStatus.NotFound': [404, 'There is no instance status "{status}".'],
+  'InvalidStatus.NotFound': [404, 'There is no status "{status}".'],
   'InvalidFilterKey.NotFound': [404, 'There is no filter "{key}".'],
   InvalidFilterValue: [404, 'The filter value "{value}" is not valid.'],
 
@@ -206,7 +206,7 @@ export const errorCatalogue = {
   // Images.
   InvalidOSType: [404, 'There is no operating system type "{type}"; there are windows and linux.'],
   InvalidArchitecture: [404, 'There is no architecture "{architecture}".'],
-  InvalidUsage: [404, 'Usage is instance or none, not "{usage}".'],
+  InvalidUsage: [404, 'There is no usage "{usage}".'],
   'InvalidImageOwnerAlias.ValueNotSupported': [400, 'There is no owner alias "{alias}".'],
 
   // Networks.
@@ -579,6 +579,82 @@ export const errorCatalogue = {
   'InvalidParameter.EniNumExceededWithLaunchEcs': [
     403,
     'An instance of the type "{type}" has at most {limit} network interfaces.',
+  ],
+
+  // Disks.
+  'InvalidDiskId.NotFound': [404, 'There is no disk "{id}".'],
+  IncorrectDiskStatus: [403, 'The disk "{id}" is {status}; this needs {needed}.'],
+  'IncorrectDiskStatus.NeverAttached': [403, 'The disk "{id}" was never attached: it holds nothing yet.'],
+  'IncorrectDiskStatus.CreatingSnapshot': [403, 'A snapshot of the disk "{id}" is being taken.'],
+  'IncorrectDiskStatus.HasUnfinishedSnapshot': [403, 'A snapshot of the disk "{id}" is being taken.'],
+  DiskCreatingSnapshot: [403, 'A snapshot of the disk "{id}" is being taken.'],
+  DiskTypeViolation: [403, 'The disk "{id}" is a system disk, which goes with its instance only.'],
+  'DiskId.ValueNotSupported': [403, 'The disk "{id}" cannot be attached to this instance: {reason}'],
+  'InvalidDataDiskCategory.ValueNotSupported': [400, 'There is no category "{category}" of data disks.'],
+  'InvalidDataDiskSize.ValueNotSupported': [400, 'A data disk of this kind has {min} to {max} GiB.'],
+  'InvalidDevice.InUse': [403, 'The instance has a disk as {device} already.'],
+  'InvalidDevice.Malformed': [400, 'The device name "{device}" is not one of /dev/xvdb to /dev/xvdz.'],
+  'InvalidDisk.InUse': [404, 'The disk "{id}" is attached to an instance.'],
+  'InvalidDiskCategory.ValueNotSupported': [400, 'There is no disk category "{category}".'],
+  'InvalidDiskChargeType.NotFound': [404, 'There is no charge type "{type}".'],
+  'InvalidDiskDescription.Malformed': [
+    400,
+    'A description has 2 to 256 characters and does not start with http:// or https://.',
+  ],
+  'InvalidDiskName.Malformed': [
+    400,
+    'A disk name has 2 to 128 characters and does not start with http:// or https://.',
+  ],
+  'InvalidDiskSize.TooSmall': [403, 'The disk "{id}" has {sizeGiB} GiB already; it can only grow.'],
+  'InvalidDiskType.ValueNotSupported': [400, 'There is no disk type "{type}".'],
+  'InvalidCategory.ValueNotSupported': [400, 'There is no disk category "{category}".'],
+  'InvalidInstance.ZoneConflict': [403, 'The disk "{id}" is in zone {zone}, the instance in another.'],
+  'InvalidInstanceStatus.NotRunning': [
+    403,
+    'The disk "{id}" grows online only while it is in an instance that runs.',
+  ],
+  'InvalidParam.Type': [400, 'Type is offline or online, not "{type}".'],
+  'InvalidParameter.EncryptedNotSupported': [400, 'This cloud does not encrypt disks yet.'],
+  'InvalidParameter.MultiAttach': [403, 'This cloud attaches a disk to one instance at a time.'],
+  'InvalidParameter.Mismatch': [403, 'The parameters do not belong together: {reason}'],
+  'InvalidPerformanceLevel.Malformed': [400, 'The disk category has no such performance level.'],
+  'InvalidStatus.ValueNotSupported': [400, 'There is no disk status "{status}".'],
+  InstanceDiskLimitExceeded: [403, 'An instance has at most {limit} disks.'],
+  'InstanceDiskNumber.LimitExceed': [400, 'An instance has at most {limit} data disks.'],
+  'MissingParameter.DiskIdOrDiskIds': [400, 'DiskId or DiskIds must be given.'],
+  'ParameterConflict.DiskIdAndDiskIds': [400, 'DiskId and DiskIds exclude each other.'],
+  NoAttributeToModify: [400, 'The request names nothing that shall change.'],
+  NoChangeInDiskCategoryAndPerformanceLevel: [403, 'The disk has this category and level already.'],
+  OperationDenied: [403, 'This cannot be done now: {reason}'],
+  'OperationDenied.NotEnoughCapacity': [400, 'The host of the disk has no room for that: {reason}'],
+  'OperationDenied.PerformanceLevelNotMatch': [
+    403,
+    'The disk "{id}" would need {min} to {max} GiB for that category and level.',
+  ],
+  'QuotaExceed.PostPaidDisk': [403, 'The quota of {quota} data disks is used up.'],
+
+  // Snapshots.
+  'InvalidSnapshotId.NotFound': [404, 'There is no snapshot "{id}".'],
+  'InvalidDataDiskSnapshotId.NotFound': [404, 'There is no snapshot "{id}".'],
+  'InvalidSnapshotId.NotReady': [403, 'The snapshot "{id}" is {status}; it must be accomplished.'],
+  InvalidSourceSnapshot: [403, 'The snapshot "{id}" that the disk was made from is gone.'],
+  'InvalidRetentionDays.Malformed': [400, 'Snapshots are kept for 1 to {max} days.'],
+  'InvalidOperation.DecreaseRetentionDaysUnsupported': [
+    400,
+    'The snapshot is kept for {days} days, which can only become more.',
+  ],
+  'InvalidSnapshotCategory.Malformed': [403, 'There is no snapshot category "{category}".'],
+  'InvalidSnapshotName.Malformed': [
+    400,
+    'A snapshot name has 2 to 128 characters and starts neither with auto nor with http:// or https://.',
+  ],
+  'InvalidSnapshotType.NotFound': [404, 'There is no snapshot type "{type}".'],
+  InvalidSourceDiskType: [404, 'SourceDiskType is system or data, not "{type}".'],
+  'Operation.Conflict': [403, 'Another operation is under way: {reason}'],
+  'QuotaExceed.Snapshot': [403, 'The quota of {quota} snapshots of a disk is used up.'],
+  SnapshotCreatedDisk: [
+    403,
+    'The disk "{disk}" was made from the snapshot "{id}", and cannot be initialized anew without it: use Force.',
   ],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 

@@ -6,7 +6,7 @@ import type { ComputeDriver } from '../drivers/compute/driver.js';
 import type { HostState } from '../placement/index.js';
 import type { Reconciler } from '../reconcile/reconciler.js';
 import {
-  countAllocationsByHost,
+  countTenantsByHost,
   type HostRecord,
   listHostRecords,
   putHost,
@@ -64,7 +64,7 @@ export class HostRegistry {
       const known = new Map(
         (await tx.db.selectFrom('hosts').selectAll().execute()).map((row) => [row.id, row]),
       );
-      const used = await countAllocationsByHost(tx.db);
+      const used = await countTenantsByHost(tx.db);
       for (const host of planned) {
         const row = known.get(host.id);
         await putPlannedHost(tx, host, row);
@@ -99,9 +99,9 @@ export class HostRegistry {
 
   async describe(): Promise<HostDescription[]> {
     const { reader } = this.options.store;
-    const used = await countAllocationsByHost(reader);
+    const used = await countTenantsByHost(reader);
     return (await listHostRecords(reader)).map((record) =>
-      this.describeRecord(record, used.get(record.id) ?? 0),
+      this.describeRecord(record, used.get(record.id)?.instances ?? 0),
     );
   }
 
@@ -142,9 +142,10 @@ export class HostRegistry {
   async remove(id: string): Promise<void> {
     const { id: hostId } = await this.getRecord(id);
     await this.options.store.transaction(actor, async (tx) => {
-      const count = (await countAllocationsByHost(tx.db)).get(hostId) ?? 0;
-      if (count > 0) {
-        throw new HostError('HostHasInstances', `${count} instances are on "${id}": release them first`);
+      const held = (await countTenantsByHost(tx.db)).get(hostId);
+      if (held) {
+        const what = `${held.instances} instances and ${held.volumes} data disks and snapshots`;
+        throw new HostError('HostHasInstances', `${what} are on "${id}": release them first`);
       }
       await setHostState(tx, hostId, 'removed');
     });

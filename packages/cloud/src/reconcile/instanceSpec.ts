@@ -1,6 +1,8 @@
 import type { Catalog } from '../catalog/catalog.js';
+import { mountPathOf, pluggedDiskStatuses, volumeNameOf } from '../domain/disk.js';
 import type { NetworkNames } from '../domain/network/names.js';
 import type { InstanceSpec } from '../drivers/compute/driver.js';
+import { listDisksOf } from '../store/disks.js';
 import type { Reader } from '../store/store.js';
 import type { Instance } from '../store/tables.js';
 
@@ -20,12 +22,9 @@ export async function readInstanceSpec(
     .where('status', '<>', 'Detaching')
     .orderBy('deviceIndex')
     .execute();
-  const systemDisk = await db
-    .selectFrom('disks')
-    .select('sizeGiB')
-    .where('instanceId', '=', instance.id)
-    .where('type', '=', 'system')
-    .executeTakeFirstOrThrow();
+  const disks = await listDisksOf(db, instance.id);
+  const systemDisk = disks.find((disk) => disk.type === 'system');
+  if (!systemDisk) throw new Error(`instance ${instance.id} has no system disk`);
   const keyPair =
     instance.keyPairName === null
       ? undefined
@@ -49,6 +48,9 @@ export async function readInstanceSpec(
       macAddress: nic.macAddress,
       hostDevice: names.hostDevice(nic.id),
     })),
+    disks: disks
+      .filter((disk) => disk.volumeVersion > 0 && pluggedDiskStatuses.includes(disk.status))
+      .map((disk) => ({ volume: volumeNameOf(disk, disk.volumeVersion), path: mountPathOf(disk) })),
     seed: {
       instanceId: instance.id,
       hostName: instance.hostName,

@@ -5,15 +5,18 @@ import type { HostId, InstanceId } from '../domain/ids.js';
 import { assertTransition, type InstanceStatus } from '../domain/instance.js';
 import { type ComputeDriver, ComputeError, type ObservedInstance } from '../drivers/compute/driver.js';
 import type { NetworkDriver } from '../drivers/network/driver.js';
+import { giveUpDisks, releaseDisks, settleDisks } from '../store/disks.js';
 import { releaseAll, releaseCompute } from '../store/ledger.js';
 import {
   giveUpPlugging,
   releaseNetworkInterfaces,
   settleNetworkInterfaces,
+  wakeForPlugging,
 } from '../store/networkInterfaces.js';
 import type { Transaction } from '../store/store.js';
 import type { Instance, InstanceChange } from '../store/tables.js';
 import { toMinuteTime } from '../store/times.js';
+import type { DiskLoop } from './disks.js';
 import { readInstanceSpec } from './instanceSpec.js';
 import type { VpcNetworks } from './vpcNetworks.js';
 
@@ -25,7 +28,7 @@ const maxAttempts = 5;
 
 const actor = { name: 'instance-loop' };
 
-/** Writes down which network interfaces are plugged in and out now. */
+/** Writes down which network interfaces and disks are plugged in and out now. */
 type SettleStep = (tx: Transaction) => Promise<void>;
 
 export interface InstanceLoopOptions {
@@ -33,6 +36,7 @@ export interface InstanceLoopOptions {
   readonly computeDrivers: ReadonlyMap<HostId, ComputeDriver>;
   readonly network: NetworkDriver;
   readonly networks: VpcNetworks;
+  readonly disks: DiskLoop;
   readonly faults: FaultPoints;
   readonly log: Logger;
 }
@@ -91,8 +95,9 @@ export class InstanceLoop {
   }
 
   private async create(instance: Instance): Promise<void> {
-    const { networks, faults } = this.options;
+    const { networks, disks, faults } = this.options;
     const driver = this.driverOf(instance);
+    await disks.prepare(instance.id);
     const spec = await this.readSpec(instance);
     // The bridge must exist before the engine plugs into it, at the start; creating needs no network.
     const [network, created] = await Promise.allSettled([
@@ -104,10 +109,11 @@ export class InstanceLoop {
     faults.reach('instance.createdOnHost');
     // The wish may have become another meanwhile: StartInstance is also told to what is still being created.
     const next = ({ targetStatus }: Instance) => (targetStatus === 'Running' ? 'Starting' : 'Stopped');
-    const current = await this.change(instance, next, 'Created', {
-      created: 1,
-      appliedGeneration: instance.generation,
-    });
+    const values: InstanceChange = { created: 1, appliedGeneration: instance.generation };
+    const volumes = new Set(spec.disks.map((disk) => disk.volume));
+    const current = await this.change(instance, next, 'Created', values, (tx) =>
+      settleDisks(tx, instance.id, volumes),
+    );
     faults.reach('instance.createdInStore');
     if (current?.status === 'Starting') await this.switchOn(current);
   }
@@ -131,14 +137,18 @@ export class InstanceLoop {
    * network later, when the step that this gives has been taken.
    */
   private async configure(instance: Instance): Promise<SettleStep> {
-    const { faults, network, networks } = this.options;
+    const { disks, faults, network, networks } = this.options;
+    await disks.prepare(instance.id);
     const spec = await this.readSpec(instance);
     await networks.apply(instance.vpcId);
     await this.driverOf(instance).updateInstance(spec);
     faults.reach('instance.updatedOnHost');
     const plugged = new Set(spec.nics.map((nic) => nic.hostDevice));
-    return (tx) =>
-      settleNetworkInterfaces(tx, instance.id, (id) => plugged.has(network.names.hostDevice(id)));
+    const volumes = new Set(spec.disks.map((disk) => disk.volume));
+    return async (tx) => {
+      await settleNetworkInterfaces(tx, instance.id, (id) => plugged.has(network.names.hostDevice(id)));
+      await settleDisks(tx, instance.id, volumes);
+    };
   }
 
   /** Starts an instance whose configuration and network are as they shall be. */
@@ -181,7 +191,7 @@ export class InstanceLoop {
     faults.reach('instance.deletedOnHost');
     const forget = async (tx: Transaction): Promise<void> => {
       await releaseNetworkInterfaces(tx, instance.id);
-      await tx.db.deleteFrom('disks').where('instanceId', '=', instance.id).execute();
+      await releaseDisks(tx, instance.id);
       await releaseAll(tx, parts.placement, instance.id);
       await tx.db.deleteFrom('tags').where('resourceId', '=', instance.id).execute();
       await tx.db.deleteFrom('instances').where('id', '=', instance.id).execute();
@@ -211,7 +221,14 @@ export class InstanceLoop {
     );
     switch (instance.status) {
       case 'Pending':
-        await this.change(instance, 'Deleted', 'CreationFailed', { failure });
+        await this.change(instance, 'Deleted', 'CreationFailed', { failure }, async (tx) => {
+          // Disks that came with it hold nothing yet.
+          await tx.db
+            .updateTable('disks')
+            .set({ deleteWithInstance: 1 })
+            .where('instanceId', '=', instance.id)
+            .execute();
+        });
         break;
       case 'Starting':
         await this.change(instance, 'Stopped', 'StartFailed', {
@@ -232,7 +249,10 @@ export class InstanceLoop {
           instance.status,
           'UpdateFailed',
           { failure, appliedGeneration: instance.generation },
-          (tx) => giveUpPlugging(tx, instance.id),
+          async (tx) => {
+            await giveUpPlugging(tx, instance.id);
+            if (await giveUpDisks(tx, instance.id)) await wakeForPlugging(tx, instance.id);
+          },
         );
         break;
       case 'Deleted':

@@ -1,11 +1,12 @@
 import type { Logger } from 'pino';
 import type { CloudParts } from '../cloud.js';
 import type { FaultPoints } from '../domain/faults.js';
-import type { HostId, InstanceId, VpcId } from '../domain/ids.js';
+import type { DiskId, HostId, InstanceId, SnapshotId, VpcId } from '../domain/ids.js';
 import type { ComputeDriver } from '../drivers/compute/driver.js';
 import type { NetworkDriver } from '../drivers/network/driver.js';
 import type { Wake } from '../store/store.js';
-import { releaseDueInstances } from './autoRelease.js';
+import { releaseDueInstances, releaseDueSnapshots } from './autoRelease.js';
+import { DiskLoop } from './disks.js';
 import { InstanceLoop } from './instances.js';
 import { InvocationLoop } from './invocations.js';
 import { VpcNetworks } from './vpcNetworks.js';
@@ -32,6 +33,9 @@ export class Reconciler {
   readonly networks: VpcNetworks;
   private readonly instanceLoop: InstanceLoop;
   private readonly instances: WorkQueue;
+  private readonly diskLoop: DiskLoop;
+  private readonly disks: WorkQueue;
+  private readonly snapshots: WorkQueue;
   private readonly vpcs: WorkQueue;
   private readonly observations: WorkQueue;
   private readonly hosts: WorkQueue;
@@ -44,11 +48,13 @@ export class Reconciler {
   constructor(private readonly options: ReconcilerOptions) {
     const { parts, computeDrivers, network, log, faults } = options;
     this.networks = new VpcNetworks(parts, network, faults);
+    this.diskLoop = new DiskLoop({ parts, computeDrivers, faults, log });
     this.instanceLoop = new InstanceLoop({
       parts,
       computeDrivers,
       network,
       networks: this.networks,
+      disks: this.diskLoop,
       faults,
       log,
     });
@@ -59,6 +65,17 @@ export class Reconciler {
       groupOf: (id) => parts.placement.findAllocation(id)?.hostId ?? '',
       maxRunningPerGroup: maxRunningPerHost,
       onError: onError('instance'),
+    });
+    this.disks = new WorkQueue({
+      work: (id) => this.diskLoop.reconcile(id as DiskId),
+      groupOf: (id) => parts.placement.findAllocation(id)?.hostId ?? '',
+      maxRunningPerGroup: maxRunningPerHost,
+      onError: onError('disk'),
+    });
+    this.snapshots = new WorkQueue({
+      work: (id) => this.diskLoop.reconcileSnapshot(id as SnapshotId),
+      maxRunningPerGroup: maxRunningPerHost,
+      onError: onError('snapshot'),
     });
     this.vpcs = new WorkQueue({
       work: (id) => this.networks.apply(id as VpcId),
@@ -102,18 +119,20 @@ export class Reconciler {
       .orderBy('sequence')
       .execute();
     for (const { id } of unsettled) this.instances.add(id);
+    await this.startDisks();
     await this.invocations.start();
     for (const hostId of computeDrivers.keys()) this.watchHost(hostId);
     this.releaseTimer = setInterval(() => {
-      releaseDueInstances(parts.store).catch((err: unknown) =>
-        log.error({ err }, 'automatic release failed'),
-      );
+      for (const release of [releaseDueInstances, releaseDueSnapshots]) {
+        release(parts.store).catch((err: unknown) => log.error({ err }, 'automatic release failed'));
+      }
     }, releaseCheckMs);
   }
 
   /** Resolves when every loop has done what it knows to do. */
   async idle(): Promise<void> {
-    for (const queue of [this.hosts, this.observations, this.instances, this.vpcs]) await queue.idle();
+    // Instances and disks wake each other: twice, so that none has been woken behind our back.
+    for (const _round of [1, 2]) for (const queue of this.queues) await queue.idle();
     await this.invocations.idle();
   }
 
@@ -121,7 +140,7 @@ export class Reconciler {
     clearInterval(this.releaseTimer);
     for (const stop of this.stopWatching) stop();
     for (const hostId of [...this.watches.keys()]) this.unwatchHost(hostId);
-    for (const queue of [this.hosts, this.observations, this.instances, this.vpcs]) await queue.stop();
+    for (const queue of this.queues) await queue.stop();
     await this.invocations.stop();
   }
 
@@ -149,6 +168,35 @@ export class Reconciler {
     this.watches.delete(hostId);
   }
 
+  private get queues(): readonly WorkQueue[] {
+    return [this.hosts, this.observations, this.disks, this.instances, this.disks, this.snapshots, this.vpcs];
+  }
+
+  private async startDisks(): Promise<void> {
+    const { reader } = this.options.parts.store;
+    const disks = await reader
+      .selectFrom('disks')
+      .select('id')
+      .where((eb) =>
+        eb.or([
+          eb('status', 'in', ['Creating', 'ReIniting', 'Deleted']),
+          eb('sizeGiB', '<>', eb.ref('appliedSizeGiB')),
+          eb('oldestVersion', '<', eb.ref('volumeVersion')),
+        ]),
+      )
+      .execute();
+    const snapshots = await reader
+      .selectFrom('snapshots')
+      .select(['id', 'diskId', 'status'])
+      .where('status', 'in', ['progressing', 'Deleted'])
+      .execute();
+    for (const { id } of disks) this.disks.add(id);
+    for (const { id, diskId, status } of snapshots) {
+      if (status === 'Deleted') this.snapshots.add(id);
+      else this.disks.add(diskId);
+    }
+  }
+
   private wake(wake: Wake): void {
     switch (wake.kind) {
       case 'instance':
@@ -161,6 +209,12 @@ export class Reconciler {
       case 'networkInterface':
         this.networks.notePort(wake.vpcId, wake.id);
         this.vpcs.add(wake.vpcId);
+        return;
+      case 'disk':
+        this.disks.add(wake.id);
+        return;
+      case 'snapshot':
+        this.snapshots.add(wake.id);
         return;
       case 'invocation':
         this.invocations.add(wake.id);
@@ -204,6 +258,8 @@ export class Reconciler {
       log.warn({ hostId, instanceName: name }, 'removing an instance that nobody owns');
       await driver.deleteInstance(name);
     }
+    // After the instances: a volume that one of them has cannot be removed.
+    await this.diskLoop.resyncHost(hostId, driver);
     for (const row of rows) {
       if (row.status !== 'Running') continue;
       const instance = observed.get(row.id);

@@ -35,9 +35,8 @@ export async function listHosts(db: Reader): Promise<Host[]> {
 /** Every line of the ledger. */
 export async function listAllocations(db: Reader): Promise<Allocation[]> {
   const rows = await db.selectFrom('allocations').selectAll().execute();
-  return rows.map(({ instanceId, cards, ...row }) => ({
+  return rows.map(({ cards, ...row }) => ({
     ...row,
-    owner: instanceId,
     cards: shares.parse(JSON.parse(cards)),
   }));
 }
@@ -86,12 +85,28 @@ export async function setHostState(tx: Transaction, id: HostId, state: HostTable
   await tx.record({ resourceType: 'host', resourceId: id, action: 'SetHostState', after: { state } });
 }
 
-/** How many instances hold capacity on each host. */
-export async function countAllocationsByHost(db: Pick<Reader, 'selectFrom'>): Promise<Map<HostId, number>> {
-  const rows = await db
-    .selectFrom('allocations')
-    .select(({ fn }) => ['hostId', fn.countAll<number>().as('total')])
-    .groupBy('hostId')
-    .execute();
-  return new Map(rows.map((row) => [row.hostId, row.total]));
+/** What a host holds for tenants. */
+export interface HostTenants {
+  readonly instances: number;
+  /** Data disks and snapshots. */
+  readonly volumes: number;
+}
+
+/** What each host holds for tenants; no entry for one that holds nothing. */
+export async function countTenantsByHost(
+  db: Pick<Reader, 'selectFrom'>,
+): Promise<ReadonlyMap<HostId, HostTenants>> {
+  const tenants = new Map<HostId, HostTenants>();
+  const add = (hostId: HostId, instances: number, volumes: number): void => {
+    const before = tenants.get(hostId) ?? { instances: 0, volumes: 0 };
+    tenants.set(hostId, { instances: before.instances + instances, volumes: before.volumes + volumes });
+  };
+  for (const table of ['instances', 'disks', 'snapshots'] as const) {
+    let query = db.selectFrom(table).select(({ fn }) => ['hostId', fn.countAll<number>().as('total')]);
+    if (table === 'disks') query = query.where('type', '=', 'data');
+    for (const { hostId, total } of await query.groupBy('hostId').execute()) {
+      add(hostId, table === 'instances' ? total : 0, table === 'instances' ? 0 : total);
+    }
+  }
+  return tenants;
 }

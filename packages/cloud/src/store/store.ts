@@ -5,10 +5,12 @@ import Database from 'better-sqlite3';
 import { Kysely, type Transaction as KyselyTransaction, SqliteDialect } from 'kysely';
 import type {
   AccountId,
+  DiskId,
   InstanceId,
   InvocationId,
   NetworkInterfaceId,
   RequestId,
+  SnapshotId,
   VpcId,
 } from '../domain/ids.js';
 import { initial } from './migrations/0001-initial.js';
@@ -23,6 +25,8 @@ export type Wake =
   | { readonly kind: 'vpc'; readonly id: VpcId }
   /** A port of the VPC came, changed or went; the rest of the VPC is as it was. */
   | { readonly kind: 'networkInterface'; readonly id: NetworkInterfaceId; readonly vpcId: VpcId }
+  | { readonly kind: 'disk'; readonly id: DiskId }
+  | { readonly kind: 'snapshot'; readonly id: SnapshotId }
   | { readonly kind: 'invocation'; readonly id: InvocationId };
 
 /** Who changes something: a signed request, or a loop. */

@@ -1,4 +1,5 @@
 import type { Generated, Insertable, Selectable, Updateable } from 'kysely';
+import type { DiskStatus, SnapshotStatus } from '../domain/disk.js';
 import type {
   AccountId,
   CommandId,
@@ -18,6 +19,7 @@ import type {
   RouteTableId,
   SecurityGroupId,
   SecurityGroupRuleId,
+  SnapshotId,
   SnatEntryId,
   SnatTableId,
   VpcId,
@@ -63,9 +65,9 @@ export interface HostTable {
   endpoint: string;
 }
 
-/** The other side of the ledger: what each instance holds, on which host. */
+/** The other side of the ledger: what each instance and each data disk holds, on which host. */
 export interface AllocationTable {
-  instanceId: InstanceId;
+  owner: InstanceId | DiskId;
   hostId: HostId;
   cpuMilli: number;
   memoryMiB: number;
@@ -137,13 +139,29 @@ export interface InstanceTotalsTable {
   vcpus: number;
 }
 
+/**
+ * Disks. System disks are part of their instance at the engine; a data disk is a volume of its own. Each
+ * time that its content is put back, a new volume takes the place of the old one: versions count them.
+ */
 export interface DiskTable {
   sequence: Generated<number>;
   id: DiskId;
   accountId: AccountId;
   regionId: RegionId;
   zoneId: ZoneId;
+  /** Where its data is. A disk that has no volume yet only has its place there. */
+  hostId: HostId;
   instanceId: InstanceId | null;
+  status: DiskStatus;
+  /** The version that shall be, and the snapshot that it begins with; null for an empty one. */
+  contentVersion: Generated<number>;
+  contentSource: SnapshotId | null;
+  /** The version that is there; 0 before there is any. An empty disk gets its volume when it is first attached. */
+  volumeVersion: Generated<number>;
+  /** The lowest version of which the host may still have something. */
+  oldestVersion: Generated<number>;
+  /** The size that the volume has been given; `sizeGiB` is what it shall have. */
+  appliedSizeGiB: number;
   type: 'system' | 'data';
   category: string;
   performanceLevel: string | null;
@@ -152,9 +170,38 @@ export interface DiskTable {
   description: Generated<string>;
   device: string | null;
   imageId: string | null;
+  /** The snapshot that the disk was made from, and goes back to when it is initialized anew. */
+  sourceSnapshotId: SnapshotId | null;
   deleteWithInstance: Generated<Flag>;
+  deleteAutoSnapshot: Generated<Flag>;
+  enableAutoSnapshot: Generated<Flag>;
   creationTime: string;
   attachedTime: string | null;
+  detachedTime: string | null;
+  resourceGroupId: Generated<string>;
+}
+
+/** Snapshots of data disks: volumes on the disk's host, which outlive the disk. */
+export interface SnapshotTable {
+  sequence: Generated<number>;
+  id: SnapshotId;
+  accountId: AccountId;
+  regionId: RegionId;
+  hostId: HostId;
+  diskId: DiskId;
+  diskSizeGiB: number;
+  diskCategory: string;
+  name: Generated<string>;
+  description: Generated<string>;
+  status: SnapshotStatus;
+  /** What the content takes, once it is there. */
+  usedBytes: number | null;
+  retentionDays: number | null;
+  /** When it is deleted by itself. */
+  releaseTime: string | null;
+  creationTime: string;
+  lastModifiedTime: string;
+  resourceGroupId: Generated<string>;
 }
 
 export interface VpcTable {
@@ -517,6 +564,7 @@ export interface Tables {
   instances: InstanceTable;
   instanceTotals: InstanceTotalsTable;
   disks: DiskTable;
+  snapshots: SnapshotTable;
   vpcs: VpcTable;
   vSwitches: VSwitchTable;
   securityGroups: SecurityGroupTable;
@@ -559,6 +607,8 @@ export type SnatEntry = Selectable<SnatEntryTable>;
 export type ForwardEntry = Selectable<ForwardEntryTable>;
 export type KeyPair = Selectable<KeyPairTable>;
 export type Disk = Selectable<DiskTable>;
+export type DiskChange = Updateable<DiskTable>;
+export type Snapshot = Selectable<SnapshotTable>;
 export type Command = Selectable<CommandTable>;
 export type Invocation = Selectable<InvocationTable>;
 export type InvocationRun = Selectable<InvocationRunTable>;

@@ -19,7 +19,8 @@ interface Source {
 /** Where the resources are that carry tags. No entry: this cloud has none of the kind. */
 const sources: Partial<Record<TagResourceType, Source>> = {
   instance: { table: 'instances', name: 'id', mayBeDeleted: true },
-  disk: { table: 'disks', name: 'id' },
+  disk: { table: 'disks', name: 'id', mayBeDeleted: true },
+  snapshot: { table: 'snapshots', name: 'id', mayBeDeleted: true },
   // Terraform and the console tag key pairs by their names.
   keypair: { table: 'keyPairs', name: 'name' },
   securitygroup: { table: 'securityGroups', name: 'id' },

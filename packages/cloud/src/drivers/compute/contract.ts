@@ -38,6 +38,7 @@ export function describeComputeContract(getEngine: () => ComputeContractEngine):
       memoryMiB: 512,
       rootDiskGiB: 1,
       nics: [],
+      disks: [],
       seed: { instanceId: name, hostName: `host-${counter}`, authorizedKeys: [] },
       ...change,
     };
@@ -172,6 +173,93 @@ export function describeComputeContract(getEngine: () => ComputeContractEngine):
         userId: 0,
         groupId: 0,
       });
+    });
+  });
+
+  describe('volumes', () => {
+    const attributes = { mode: 0o640, userId: 0, groupId: 0 };
+
+    /** A running instance, and names of volumes that are removed when the test is over. */
+    async function setUpVolumes() {
+      const { driver, spec, name } = await setUpRunning();
+      const volumes = [1, 2, 3].map((index) => `d-${name.slice(2)}-${index}`);
+      onTestFinished(async () => {
+        const cleaner = await getEngine().connect();
+        await cleaner.deleteInstance(name);
+        for (const volume of volumes) await cleaner.deleteVolume(volume);
+        await cleaner.close();
+      });
+      const [first = '', second = '', third = ''] = volumes;
+      const plug = (...plugged: string[]): Promise<void> =>
+        driver.updateInstance({
+          ...spec,
+          disks: plugged.map((volume) => ({ volume, path: `/mnt/${volume}` })),
+        });
+      const write = (volume: string, text: string): Promise<void> =>
+        driver.writeFile(name, `/mnt/${volume}/data`, Buffer.from(text), attributes);
+      const read = async (volume: string): Promise<string | undefined> => {
+        const content = await driver.readFile(name, `/mnt/${volume}/data`);
+        return content && Buffer.from(content).toString();
+      };
+      return { driver, name, first, second, third, plug, write, read };
+    }
+
+    it('are created once, listed, made larger but never smaller, and deleted', async () => {
+      const { driver, first } = await setUpVolumes();
+      await driver.createVolume({ name: first, sizeGiB: 1 });
+      await driver.createVolume({ name: first, sizeGiB: 1 });
+      expect(await driver.listVolumes()).toContainEqual({ name: first, sizeGiB: 1 });
+      await driver.growVolume(first, 2);
+      await driver.growVolume(first, 2);
+      expect(await driver.listVolumes()).toContainEqual({ name: first, sizeGiB: 2 });
+      await expect(driver.growVolume(first, 1)).rejects.toMatchObject({ reason: 'refused' });
+      await driver.deleteVolume(first);
+      await driver.deleteVolume(first);
+      expect((await driver.listVolumes()).map((volume) => volume.name)).not.toContain(first);
+      await expect(driver.growVolume(first, 3)).rejects.toMatchObject({ reason: 'not-found' });
+      const copy = driver.createVolume({ name: first, sizeGiB: 1, source: `${first}-none` });
+      await expect(copy).rejects.toMatchObject({ reason: 'not-found' });
+    });
+
+    it('keep what is written over unplugging, a stop, and growth in use', async () => {
+      const { driver, name, first, plug, write, read } = await setUpVolumes();
+      await driver.createVolume({ name: first, sizeGiB: 1 });
+      await plug(first);
+      await write(first, 'kept');
+      await driver.growVolume(first, 2);
+      await expect(driver.deleteVolume(first)).rejects.toMatchObject({ reason: 'in-use' });
+      await plug();
+      expect(await read(first)).toBeUndefined();
+      await plug(first);
+      expect(await read(first)).toBe('kept');
+      await driver.stopInstance(name);
+      await driver.startInstance(name);
+      expect(await read(first)).toBe('kept');
+      expect((await driver.getVolumeUsage(first)).usedBytes).toBeGreaterThan(0);
+      await driver.deleteInstance(name);
+      expect((await driver.listVolumes()).map((volume) => volume.name)).toContain(first);
+    });
+
+    it('are copied while they are in use, and depend on each other no further', async () => {
+      const { driver, first, second, third, plug, write, read } = await setUpVolumes();
+      await driver.createVolume({ name: first, sizeGiB: 1 });
+      await plug(first);
+      await write(first, 'then');
+      await driver.createVolume({ name: second, sizeGiB: 1, source: first });
+      await write(first, 'now');
+      await plug();
+      await driver.deleteVolume(first);
+      await driver.createVolume({ name: third, sizeGiB: 2, source: second });
+      await driver.deleteVolume(second);
+      await plug(third);
+      expect(await read(third)).toBe('then');
+      expect(await driver.listVolumes()).toContainEqual({ name: third, sizeGiB: 2 });
+      // In the place of another one, in one step and while the instance runs.
+      await driver.createVolume({ name: first, sizeGiB: 1 });
+      await plug(first);
+      await plug(first, third);
+      expect(await read(first)).toBeUndefined();
+      expect(await read(third)).toBe('then');
     });
   });
 

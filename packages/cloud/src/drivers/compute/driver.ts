@@ -43,6 +43,31 @@ export interface GuestSeed {
   readonly userDataBase64?: string;
 }
 
+/** A volume in an instance: a file system of its own, mounted at the path inside a container. */
+export interface InstanceDisk {
+  readonly volume: string;
+  /** Absolute and normalized. */
+  readonly path: string;
+}
+
+/**
+ * A piece of storage with a life of its own. Cloud disks are volumes, and so are their snapshots: a volume
+ * made from another begins with the content that the other has at that moment, shares its blocks where the
+ * pool can, and depends on it no further.
+ */
+export interface VolumeSpec {
+  readonly name: string;
+  readonly sizeGiB: number;
+  /** Name of the volume on this host whose content it begins with. Absent: it is empty. */
+  readonly source?: string;
+}
+
+/** What the engine says about one volume of this cloud. */
+export interface ObservedVolume {
+  readonly name: string;
+  readonly sizeGiB: number;
+}
+
 /** What one instance shall be. Every field but name, image and kind may change later through `update`. */
 export interface InstanceSpec {
   /** The engine's name of the instance: the cloud's instance id. */
@@ -54,6 +79,8 @@ export interface InstanceSpec {
   readonly memoryMiB: number;
   readonly rootDiskGiB: number;
   readonly nics: readonly InstanceNic[];
+  /** Data disks; the volumes must be there. */
+  readonly disks: readonly InstanceDisk[];
   readonly seed: GuestSeed;
 }
 
@@ -118,7 +145,7 @@ export interface ComputeDriver {
   /** Creates the instance, stopped. An instance of that name that exists is left as it is. */
   createInstance(spec: InstanceSpec): Promise<void>;
   /**
-   * Makes an existing instance's size, ports and seed as the spec says, live where it runs. Growing the
+   * Makes an existing instance's size, ports, disks and seed as the spec says, live where it runs. Growing the
    * root disk works also when the guest has filled it. Shrinking memory below use is refused by the
    * kernel (`in-use`), the old value stays.
    */
@@ -133,6 +160,20 @@ export interface ComputeDriver {
   stopInstance(name: string, options?: { readonly graceTimeoutMs?: number }): Promise<void>;
   /** Kills it if it runs, and removes it with its root disk. */
   deleteInstance(name: string): Promise<void>;
+
+  listVolumes(): Promise<ObservedVolume[]>;
+  /**
+   * Creates the volume. One of that name that is complete is left as it is. The source may be in use by a
+   * running instance: the copy is what a power cut would leave at one moment, where the pool has snapshots
+   * (all but `dir`). `not-found`: there is no such source.
+   */
+  createVolume(spec: VolumeSpec): Promise<void>;
+  /** Makes it larger, also in use. It never becomes smaller: `refused`. */
+  growVolume(name: string, sizeGiB: number): Promise<void>;
+  /** Removes it with its data. `in-use` while an instance has it. */
+  deleteVolume(name: string): Promise<void>;
+  /** How much the content of the volume takes. */
+  getVolumeUsage(name: string): Promise<{ readonly usedBytes: number }>;
 
   exec(name: string, request: ExecRequest): Promise<ExecResult>;
   writeFile(name: string, path: string, content: Uint8Array, attributes: FileAttributes): Promise<void>;

@@ -26,6 +26,7 @@ function createSpec(name: string): InstanceSpec {
     memoryMiB: 512,
     rootDiskGiB: 20,
     nics: [],
+    disks: [],
     seed: { instanceId: name, hostName: 'host', authorizedKeys: [] },
   };
 }

@@ -74,6 +74,7 @@ describe.skipIf(!isRoot)(`LxdComputeDriver${isRoot ? '' : ' (left out: needs roo
       memoryMiB: 256,
       rootDiskGiB: 2,
       nics: [],
+      disks: [],
       seed: { instanceId: name, hostName: `${name}-host`, authorizedKeys: [] },
       ...change,
     };
@@ -141,6 +142,74 @@ describe.skipIf(!isRoot)(`LxdComputeDriver${isRoot ? '' : ' (left out: needs roo
     await expect(other.createInstance(spec)).rejects.toMatchObject({ reason: 'refused' });
     await other.deleteInstance('i-mine');
     expect(await driver.findInstance('i-mine')).toMatchObject({ status: 'stopped' });
+  });
+
+  it('keeps the owners of files on a volume that goes from one instance to another, and on its copies', async () => {
+    const names = ['i-volume-1', 'i-volume-2'] as const;
+    const volumes = ['d-owners', 's-owners', 'd-owners-2'] as const;
+    const driver = await connect('contract');
+    onTestFinished(async () => {
+      for (const name of names) await driver.deleteInstance(name);
+      for (const volume of volumes) await driver.deleteVolume(volume);
+      await driver.close();
+    });
+    const [one, two] = names;
+    const [disk, snapshot, restored] = volumes;
+    const plug = (name: string, ...plugged: string[]): Promise<void> =>
+      driver.updateInstance(
+        createSpec(name, { disks: plugged.map((volume) => ({ volume, path: `/mnt/${volume}` })) }),
+      );
+    const run = async (name: string, script: string): Promise<string> => {
+      let output = '';
+      await driver.exec(name, {
+        command: ['/bin/sh', '-c', script],
+        onOutput: (_stream, chunk) => {
+          output += Buffer.from(chunk).toString();
+        },
+      });
+      return output.trim();
+    };
+    for (const name of names) {
+      await driver.createInstance(createSpec(name));
+      await driver.startInstance(name);
+    }
+    await driver.createVolume({ name: disk, sizeGiB: 1 });
+    await plug(one, disk);
+    await run(one, `touch /mnt/${disk}/root /mnt/${disk}/other; chown 1234:1234 /mnt/${disk}/other`);
+    await driver.createVolume({ name: snapshot, sizeGiB: 1, source: disk });
+    await plug(one);
+    await plug(two, disk);
+    const owners = (volume: string): string => `cd /mnt/${volume} && stat -c %n:%u:%g root other`;
+    expect(await run(two, owners(disk))).toBe('root:0:0\nother:1234:1234');
+    await driver.createVolume({ name: restored, sizeGiB: 2, source: snapshot });
+    await plug(two, restored);
+    expect(await run(two, owners(restored))).toBe('root:0:0\nother:1234:1234');
+    expect(await run(two, `touch /mnt/${restored}/new && stat -c %u /mnt/${restored}/new`)).toBe('0');
+  });
+
+  it('lets a full volume neither block its instance nor outgrow its size', async () => {
+    const driver = await connect('contract');
+    onTestFinished(async () => {
+      await driver.deleteInstance('i-full');
+      await driver.deleteVolume('d-full');
+      await driver.close();
+    });
+    const spec = createSpec('i-full', { disks: [{ volume: 'd-full', path: '/mnt/d-full' }] });
+    await driver.createVolume({ name: 'd-full', sizeGiB: 1 });
+    await driver.createInstance(spec);
+    await driver.startInstance(spec.name);
+    await runScript(driver, spec.name, 'cat /dev/zero >/mnt/d-full/filler; sync; true');
+    const { usedBytes } = await driver.getVolumeUsage('d-full');
+    expect(usedBytes).toBeGreaterThan(0.9 * 1024 ** 3);
+    expect(usedBytes).toBeLessThan(1.05 * 1024 ** 3);
+    await driver.stopInstance(spec.name);
+    await driver.startInstance(spec.name);
+    await driver.growVolume('d-full', 2);
+    await driver.writeFile(spec.name, '/mnt/d-full/room', Buffer.alloc(100_000), {
+      mode: 0o600,
+      userId: 0,
+      groupId: 0,
+    });
   });
 
   it('lets the guest shut down by itself, even right after the start', async () => {

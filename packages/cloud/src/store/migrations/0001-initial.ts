@@ -12,7 +12,7 @@ CREATE TABLE hosts (
 ) WITHOUT ROWID;
 
 CREATE TABLE allocations (
-  instanceId TEXT PRIMARY KEY, hostId TEXT NOT NULL REFERENCES hosts (id),
+  owner TEXT PRIMARY KEY, hostId TEXT NOT NULL REFERENCES hosts (id),
   cpuMilli INTEGER NOT NULL, memoryMiB INTEGER NOT NULL, diskGiB INTEGER NOT NULL, cards TEXT NOT NULL DEFAULT '[]'
 ) WITHOUT ROWID;
 CREATE INDEX allocationsByHost ON allocations (hostId);
@@ -63,12 +63,35 @@ END;
 
 CREATE TABLE disks (
   sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
-  regionId TEXT NOT NULL, zoneId TEXT NOT NULL, instanceId TEXT, type TEXT NOT NULL, category TEXT NOT NULL,
+  regionId TEXT NOT NULL, zoneId TEXT NOT NULL, hostId TEXT NOT NULL REFERENCES hosts (id), instanceId TEXT,
+  status TEXT NOT NULL, contentVersion INTEGER NOT NULL DEFAULT 1, contentSource TEXT,
+  volumeVersion INTEGER NOT NULL DEFAULT 0, oldestVersion INTEGER NOT NULL DEFAULT 1,
+  appliedSizeGiB INTEGER NOT NULL, type TEXT NOT NULL, category TEXT NOT NULL,
   performanceLevel TEXT, sizeGiB INTEGER NOT NULL, name TEXT NOT NULL DEFAULT '',
-  description TEXT NOT NULL DEFAULT '', device TEXT, imageId TEXT, deleteWithInstance INTEGER NOT NULL DEFAULT 1,
-  creationTime TEXT NOT NULL, attachedTime TEXT
+  description TEXT NOT NULL DEFAULT '', device TEXT, imageId TEXT, sourceSnapshotId TEXT,
+  deleteWithInstance INTEGER NOT NULL DEFAULT 1, deleteAutoSnapshot INTEGER NOT NULL DEFAULT 0,
+  enableAutoSnapshot INTEGER NOT NULL DEFAULT 0, creationTime TEXT NOT NULL, attachedTime TEXT,
+  detachedTime TEXT, resourceGroupId TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX disksByInstance ON disks (instanceId);
+CREATE INDEX disksByAccount ON disks (accountId, regionId, sequence);
+CREATE INDEX disksByHost ON disks (hostId);
+CREATE INDEX disksUnsettled ON disks (sequence)
+  WHERE status IN ('Creating', 'ReIniting', 'Deleted')
+     OR sizeGiB <> appliedSizeGiB OR oldestVersion < volumeVersion;
+
+CREATE TABLE snapshots (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
+  regionId TEXT NOT NULL, hostId TEXT NOT NULL REFERENCES hosts (id), diskId TEXT NOT NULL,
+  diskSizeGiB INTEGER NOT NULL, diskCategory TEXT NOT NULL, name TEXT NOT NULL DEFAULT '',
+  description TEXT NOT NULL DEFAULT '', status TEXT NOT NULL, usedBytes INTEGER, retentionDays INTEGER,
+  releaseTime TEXT, creationTime TEXT NOT NULL, lastModifiedTime TEXT NOT NULL,
+  resourceGroupId TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX snapshotsByAccount ON snapshots (accountId, regionId, sequence);
+CREATE INDEX snapshotsByDisk ON snapshots (diskId);
+CREATE INDEX snapshotsByHost ON snapshots (hostId);
+CREATE INDEX snapshotsToRelease ON snapshots (releaseTime) WHERE releaseTime IS NOT NULL;
 
 CREATE TABLE vpcs (
   sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,

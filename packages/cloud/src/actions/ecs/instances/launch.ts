@@ -12,6 +12,14 @@ import { putTags } from '../../../store/tags.js';
 import { toMinuteTime, toSecondsTime } from '../../../store/times.js';
 import type { ChangeContext } from '../../action.js';
 import { checkAutoReleaseTime, checkMetadataOptions, checkUserData } from './attributes.js';
+import {
+  createLaunchDisks,
+  hostsOfSnapshots,
+  type LaunchDiskInput,
+  launchDiskErrors,
+  nameLaunchDisks,
+  readLaunchDisks,
+} from './launchDisks.js';
 import { createInterfaces, type LaunchInterfacesInput, launchInterfaceErrors } from './launchInterfaces.js';
 import { type LaunchNetwork, type LaunchNetworkInput, readLaunchNetworks } from './launchNetwork.js';
 
@@ -37,6 +45,7 @@ export interface LaunchInput extends LaunchNetworkInput, LaunchInterfacesInput {
         readonly performanceLevel?: string | undefined;
       }
     | undefined;
+  readonly dataDisk?: readonly LaunchDiskInput[] | undefined;
   readonly tag?: readonly TagInput[] | undefined;
   readonly deletionProtection?: boolean | undefined;
   readonly autoReleaseTime?: string | undefined;
@@ -60,6 +69,7 @@ export interface LaunchPlan {
 }
 
 export const launchErrors = [
+  ...launchDiskErrors,
   ...launchInterfaceErrors,
   'Duplicate.TagKey',
   'InvalidAutoReleaseTime.Malformed',
@@ -103,6 +113,7 @@ export async function launchInstances(
   const type = readInstanceType(input, context);
   const image = readImage(input, context);
   const { category, diskGiB } = readSystemDisk(input, image, context);
+  const dataDisks = await readLaunchDisks(input.dataDisk, context);
   checkNames(input, context);
   checkCharging(input, context);
   if (input.userData !== undefined) checkUserData(input.userData, fail);
@@ -122,7 +133,8 @@ export async function launchInstances(
   const created: InstanceId[] = [];
   for (let index = 0; index < plan.amount; index += 1) {
     const id = createId('instance', region.code);
-    const placed = await placeInCandidates(id, candidates, type, diskGiB, context);
+    const disks = nameLaunchDisks(dataDisks, region.code);
+    const placed = await placeInCandidates(id, candidates, type, diskGiB, disks, context);
     if ('refusal' in placed) {
       if (created.length >= plan.minAmount) break;
       return fail('OperationDenied.NoStock', { id: type.id, reason: placed.refusal });
@@ -173,7 +185,10 @@ export async function launchInstances(
         accountId: caller.accountId,
         regionId,
         zoneId: vSwitch.zoneId,
+        hostId,
         instanceId: id,
+        status: 'In_use',
+        appliedSizeGiB: diskGiB,
         type: 'system',
         category,
         performanceLevel: category === 'cloud_essd' ? (input.systemDisk?.performanceLevel ?? 'PL1') : null,
@@ -186,6 +201,7 @@ export async function launchInstances(
         attachedTime: toSecondsTime(tx.now),
       })
       .execute();
+    await createLaunchDisks(disks, { id, zoneId: vSwitch.zoneId, hostId }, context);
     await createInterfaces(id, type, placed, input, context);
     await putTags(
       tx,
@@ -295,14 +311,18 @@ async function placeInCandidates(
   candidates: readonly LaunchNetwork[],
   type: InstanceType,
   diskGiB: number,
+  disks: ReturnType<typeof nameLaunchDisks>,
   { tx, cloud }: LaunchContext,
 ): Promise<(LaunchNetwork & { hostId: HostId }) | { refusal: string }> {
   const refusals = new Set<string>();
   for (const candidate of candidates) {
-    const placed = await placeInstance(tx, cloud.placement, id, {
+    const request = {
       ...placementRequestOf(type, diskGiB),
       zoneId: candidate.vSwitch.zoneId,
-    });
+      constraints: hostsOfSnapshots(disks),
+    };
+    const shares = disks.map(({ share }) => share);
+    const placed = await placeInstance(tx, cloud.placement, id, request, shares);
     if ('hostId' in placed) return { ...candidate, hostId: placed.hostId };
     refusals.add(placed.refusal);
   }

@@ -10,7 +10,6 @@ import { allocatePublicAddress } from './publicAddresses.js';
 
 /** Parameters that would change the result, and that the cloud does not honour yet. */
 const notBuiltYet = {
-  dataDisk: 'DataDisk',
   launchTemplateId: 'LaunchTemplateId',
   launchTemplateName: 'LaunchTemplateName',
   dedicatedHostId: 'DedicatedHostId',

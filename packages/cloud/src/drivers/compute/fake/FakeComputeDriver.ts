@@ -12,7 +12,10 @@ import {
   type HostResources,
   type InstanceSpec,
   type ObservedInstance,
+  type ObservedVolume,
+  type VolumeSpec,
 } from '../driver.js';
+import { FakeVolumes } from './FakeVolumes.js';
 import {
   type FakeEngineFile,
   type FakeFile,
@@ -68,6 +71,7 @@ export class FakeComputeDriver implements ComputeDriver {
   readonly #programs: Readonly<Record<string, FakeProgram>>;
   readonly #instances = new Map<string, FakeInstance>();
   readonly #images = new Set<string>();
+  readonly #volumes: FakeVolumes;
   readonly #listeners = new Set<(event: ComputeEvent) => void>();
   readonly #faults = new Map<FakeComputeMethod, Fault[]>();
   #available = true;
@@ -86,9 +90,12 @@ export class FakeComputeDriver implements ComputeDriver {
     this.#programs = { ...fakePrograms, ...options.programs };
     this.#file = options.file === undefined ? noFakeEngineFile() : openFakeEngineFile(options.file);
     for (const alias of [...this.#file.loadImages(), ...(options.images ?? [])]) this.#images.add(alias);
+    this.#volumes = new FakeVolumes(this.#file);
     for (const { spec, running } of this.#file.loadInstances()) this.#insert(spec, running);
-    for (const { name, path, file } of this.#file.loadFiles())
+    for (const { name, path, file } of this.#file.loadFiles()) {
       this.#instances.get(name)?.files.set(path, file);
+      this.#volumes.restoreFile(name, path, file);
+    }
   }
 
   // --- What a test can do to it ---
@@ -146,6 +153,7 @@ export class FakeComputeDriver implements ComputeDriver {
       if (!this.capabilities.instanceKinds.includes(spec.kind)) {
         throw new ComputeError('refused', `This host runs no ${spec.kind}`);
       }
+      this.#volumes.require(spec.disks);
       this.#file.saveInstance({ spec, running: false });
       this.#insert(spec, false);
       this.#emit({ type: 'changed', instanceName: spec.name });
@@ -161,6 +169,7 @@ export class FakeComputeDriver implements ComputeDriver {
       if (instance.power !== undefined && spec.memoryMiB < instance.memoryUsedMiB) {
         throw new ComputeError('in-use', 'The guest uses more memory than that');
       }
+      this.#volumes.require(spec.disks);
       instance.spec = { ...spec, image: instance.spec.image, kind: instance.spec.kind };
       this.#changed(instance);
     });
@@ -198,6 +207,32 @@ export class FakeComputeDriver implements ComputeDriver {
     });
   }
 
+  listVolumes(): Promise<ObservedVolume[]> {
+    return this.#call('listVolumes', () => this.#volumes.list());
+  }
+
+  createVolume(spec: VolumeSpec): Promise<void> {
+    return this.#call('createVolume', () => this.#volumes.create(spec));
+  }
+
+  growVolume(name: string, sizeGiB: number): Promise<void> {
+    return this.#call('growVolume', () => this.#volumes.grow(name, sizeGiB));
+  }
+
+  deleteVolume(name: string): Promise<void> {
+    return this.#call('deleteVolume', () => {
+      for (const { spec } of this.#instances.values()) {
+        if (!spec.disks.some((disk) => disk.volume === name)) continue;
+        throw new ComputeError('in-use', `Volume ${name} is in ${spec.name}`);
+      }
+      this.#volumes.delete(name);
+    });
+  }
+
+  getVolumeUsage(name: string): Promise<{ readonly usedBytes: number }> {
+    return this.#call('getVolumeUsage', () => ({ usedBytes: this.#volumes.getUsedBytes(name) }));
+  }
+
   exec(name: string, request: ExecRequest): Promise<ExecResult> {
     return this.#call('exec', async () => {
       const instance = this.#get(name);
@@ -228,7 +263,7 @@ export class FakeComputeDriver implements ComputeDriver {
   }
 
   readFile(name: string, path: string): Promise<Uint8Array | undefined> {
-    return this.#call('readFile', () => this.#get(name).files.get(posix.normalize(path))?.content);
+    return this.#call('readFile', () => this.#readFile(this.#get(name), path)?.content);
   }
 
   hasImage(alias: string): Promise<boolean> {
@@ -282,9 +317,21 @@ export class FakeComputeDriver implements ComputeDriver {
     return instance;
   }
 
+  #readFile(instance: FakeInstance, path: string): FakeFile | undefined {
+    const normal = posix.normalize(path);
+    const onDisk = this.#volumes.find(instance.spec.disks, normal);
+    return onDisk ? onDisk.read() : instance.files.get(normal);
+  }
+
   #writeFile(instance: FakeInstance, path: string, file: FakeFile): void {
-    this.#file.saveFile(instance.spec.name, posix.normalize(path), file);
-    instance.files.set(posix.normalize(path), file);
+    const normal = posix.normalize(path);
+    const onDisk = this.#volumes.find(instance.spec.disks, normal);
+    if (onDisk) {
+      onDisk.write(file);
+      return;
+    }
+    this.#file.saveFile(instance.spec.name, normal, file);
+    instance.files.set(normal, file);
   }
 
   #insert(spec: InstanceSpec, running: boolean): void {
@@ -333,7 +380,7 @@ export class FakeComputeDriver implements ComputeDriver {
         if (signal.aborted) return;
         request.onOutput?.(stream, typeof data === 'string' ? encoder.encode(data) : data);
       },
-      readFile: (path) => instance.files.get(path)?.content,
+      readFile: (path) => this.#readFile(instance, path)?.content,
       writeFile: (path, content, mode) =>
         this.#writeFile(instance, path, { content, mode, userId: 0, groupId: 0 }),
       hasProgram: (program) => program in this.#programs,

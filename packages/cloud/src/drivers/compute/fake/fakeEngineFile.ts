@@ -16,11 +16,15 @@ export interface FakeInstanceRecord {
 export interface FakeEngineFile {
   loadInstances(): FakeInstanceRecord[];
   loadImages(): string[];
+  loadVolumes(): { readonly name: string; readonly sizeGiB: number }[];
+  /** Files of instances and of volumes, under the name of either. */
   loadFiles(): { readonly name: string; readonly path: string; readonly file: FakeFile }[];
   saveInstance(record: FakeInstanceRecord): void;
   removeInstance(name: string): void;
   saveImage(alias: string): void;
   removeImage(alias: string): void;
+  saveVolume(name: string, sizeGiB: number): void;
+  removeVolume(name: string): void;
   saveFile(name: string, path: string, file: FakeFile): void;
   close(): void;
 }
@@ -49,6 +53,7 @@ export function openFakeEngineFile(file: string): FakeEngineFile {
   database.exec(`
     CREATE TABLE IF NOT EXISTS instances (name TEXT PRIMARY KEY, spec TEXT NOT NULL, running INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS images (alias TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS volumes (name TEXT PRIMARY KEY, sizeGiB INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS files (name TEXT, path TEXT, content BLOB NOT NULL, mode INTEGER NOT NULL,
       userId INTEGER NOT NULL, groupId INTEGER NOT NULL, PRIMARY KEY (name, path)) WITHOUT ROWID;`);
   const saveInstance = database.prepare('INSERT OR REPLACE INTO instances VALUES (?, ?, ?)');
@@ -56,6 +61,8 @@ export function openFakeEngineFile(file: string): FakeEngineFile {
   const removeFiles = database.prepare('DELETE FROM files WHERE name = ?');
   const saveImage = database.prepare('INSERT OR REPLACE INTO images VALUES (?)');
   const removeImage = database.prepare('DELETE FROM images WHERE alias = ?');
+  const saveVolume = database.prepare('INSERT OR REPLACE INTO volumes VALUES (?, ?)');
+  const removeVolume = database.prepare('DELETE FROM volumes WHERE name = ?');
   const saveFile = database.prepare('INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)');
   return {
     loadInstances: () =>
@@ -68,6 +75,7 @@ export function openFakeEngineFile(file: string): FakeEngineFile {
         .prepare<[], { alias: string }>('SELECT alias FROM images')
         .all()
         .map((row) => row.alias),
+    loadVolumes: () => database.prepare<[], { name: string; sizeGiB: number }>('SELECT * FROM volumes').all(),
     loadFiles: () =>
       database
         .prepare<[], FileRow>('SELECT * FROM files')
@@ -80,6 +88,11 @@ export function openFakeEngineFile(file: string): FakeEngineFile {
     },
     saveImage: (alias) => saveImage.run(alias),
     removeImage: (alias) => removeImage.run(alias),
+    saveVolume: (name, sizeGiB) => saveVolume.run(name, sizeGiB),
+    removeVolume: (name) => {
+      removeFiles.run(name);
+      removeVolume.run(name);
+    },
     saveFile: (name, path, file) =>
       saveFile.run(name, path, Buffer.from(file.content), file.mode, file.userId, file.groupId),
     close: () => database.close(),
@@ -91,11 +104,14 @@ export function noFakeEngineFile(): FakeEngineFile {
   return {
     loadInstances: () => [],
     loadImages: () => [],
+    loadVolumes: () => [],
     loadFiles: () => [],
     saveInstance: () => undefined,
     removeInstance: () => undefined,
     saveImage: () => undefined,
     removeImage: () => undefined,
+    saveVolume: () => undefined,
+    removeVolume: () => undefined,
     saveFile: () => undefined,
     close: () => undefined,
   };

@@ -13,8 +13,11 @@ import {
   type InstanceKind,
   type InstanceSpec,
   type ObservedInstance,
+  type ObservedVolume,
+  type VolumeSpec,
 } from '../driver.js';
 import { EngineClient, type EngineEndpoint, type EngineRequest } from './EngineClient.js';
+import { EngineVolumes } from './EngineVolumes.js';
 import { ignoreMissing } from './engineErrors.js';
 import { GuestIdAllocator } from './GuestIdAllocator.js';
 import { execInGuest } from './guestExec.js';
@@ -76,6 +79,7 @@ export class LxdComputeDriver implements ComputeDriver {
   readonly #cloud: string;
   readonly #engine: 'lxd' | 'incus';
   readonly #guestIds: GuestIdAllocator;
+  readonly #volumes: EngineVolumes;
   readonly #watches = new Set<{ close(): void }>();
 
   private constructor(
@@ -90,6 +94,8 @@ export class LxdComputeDriver implements ComputeDriver {
     this.#cloud = options.cloud ?? 'openegs';
     this.capabilities = capabilities;
     this.#guestIds = new GuestIdAllocator(client, options.project, options.pool);
+    const { project, pool } = options;
+    this.#volumes = new EngineVolumes(client, { project, pool, cloud: this.#cloud });
     this.#engine = capabilities.engine === 'incus' ? 'incus' : 'lxd';
   }
 
@@ -102,12 +108,13 @@ export class LxdComputeDriver implements ComputeDriver {
       const kinds: InstanceKind[] = [];
       if (server.driver.includes('lxc')) kinds.push('container');
       if (server.driver.includes('qemu')) kinds.push('virtual-machine');
-      return new LxdComputeDriver(client, options, {
+      const capabilities: ComputeCapabilities = {
         engine: server.server === 'incus' ? 'incus' : 'lxd',
         engineVersion: server.server_version,
         instanceKinds: kinds,
         supportsDiskQuota: pool.metadata.driver !== 'dir',
-      });
+      };
+      return new LxdComputeDriver(client, options, capabilities);
     } catch (error) {
       await client.close();
       throw error;
@@ -192,6 +199,26 @@ export class LxdComputeDriver implements ComputeDriver {
     if (parseInstance(found.instance).status !== 'stopped')
       await this.stopInstance(name).catch(ignoreMissingError);
     await ignoreMissing(this.#change('DELETE', this.#path(name)));
+  }
+
+  listVolumes(): Promise<ObservedVolume[]> {
+    return this.#volumes.list();
+  }
+
+  createVolume(spec: VolumeSpec): Promise<void> {
+    return this.#volumes.create(spec);
+  }
+
+  growVolume(name: string, sizeGiB: number): Promise<void> {
+    return this.#volumes.grow(name, sizeGiB);
+  }
+
+  deleteVolume(name: string): Promise<void> {
+    return this.#volumes.delete(name);
+  }
+
+  getVolumeUsage(name: string): Promise<{ readonly usedBytes: number }> {
+    return this.#volumes.getUsage(name);
   }
 
   async exec(name: string, request: ExecRequest): Promise<ExecResult> {

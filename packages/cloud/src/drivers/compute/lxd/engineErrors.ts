@@ -11,7 +11,7 @@ const meanings: readonly (readonly [RegExp, ComputeErrorReason])[] = [
   ],
   [/daemon is shutting down|not (yet )?ready|database is locked|etag doesn't match/i, 'unavailable'],
   [/invalid instance name|image not provided/i, 'refused'],
-  [/instance not found|no such (instance|object)|^not found/i, 'not-found'],
+  [/instance not found|(storage )?volume not found|no such (instance|object)|^not found/i, 'not-found'],
 ];
 
 /** The engine's refusal of a call or the failure of an operation, in the terms of `ComputeError`. */

@@ -16,6 +16,7 @@ const spec: InstanceSpec = {
   memoryMiB: 1024,
   rootDiskGiB: 20,
   nics: [{ device: 'eth0', bridge: 'v1', macAddress: '00:16:3e:00:00:01', hostDevice: 'e1' }],
+  disks: [],
   seed: { instanceId: 'i-1', hostName: 'host', authorizedKeys: [] },
 };
 

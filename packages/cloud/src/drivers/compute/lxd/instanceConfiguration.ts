@@ -1,4 +1,4 @@
-import type { InstanceNic, InstanceSpec, ObservedInstance, ObservedStatus } from '../driver.js';
+import type { InstanceDisk, InstanceNic, InstanceSpec, ObservedInstance, ObservedStatus } from '../driver.js';
 import { formatGuestSeed, seedKey } from './guestSeedText.js';
 
 /** Configuration key that marks an instance as one of a cloud. */
@@ -59,7 +59,7 @@ export function formatFixedConfiguration(
   };
 }
 
-/** Root disk and ports. `rootSize`: as it is now, kept when it already gives the wanted GiB. */
+/** Root disk, ports and data disks. `rootSize`: as it is now, kept when it already gives the wanted GiB. */
 export function formatDevices(spec: InstanceSpec, pool: string, rootSize?: string): EngineDevices {
   const keeps = rootSize !== undefined && parseSizeMiB(rootSize) >= spec.rootDiskGiB * mibPerGib;
   return {
@@ -73,7 +73,12 @@ export function formatDevices(spec: InstanceSpec, pool: string, rootSize?: strin
           : `${spec.rootDiskGiB * mibPerGib}MiB`,
     },
     ...Object.fromEntries(spec.nics.map((nic) => [nic.device, formatNic(nic)])),
+    ...Object.fromEntries(spec.disks.map((disk) => [disk.volume, formatDisk(disk, pool)])),
   };
+}
+
+function formatDisk({ volume, path }: InstanceDisk, pool: string): EngineConfiguration {
+  return { type: 'disk', pool, source: volume, path };
 }
 
 function formatNic(nic: InstanceNic): EngineConfiguration {
