@@ -34,6 +34,7 @@ describe('a cloud of real instances that is killed', () => {
       await host.cloud.reconciler.idle();
       expect([...host.cloud.parts.placement.allocations()]).toEqual([]);
       expect(await host.compute.listInstances()).toEqual([]);
+      expect(await host.compute.listVolumes()).toEqual([]);
       await host.stopControlPlane();
     },
     120_000,

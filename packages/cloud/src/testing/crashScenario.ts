@@ -8,6 +8,7 @@ import * as Vpc from '@alicloud/vpc20160428';
 import { expect, vi } from 'vitest';
 import type { Credentials } from '../store/accounts.js';
 import { type Clients, connectClients } from './clients.js';
+import { CrashDisks } from './crashDisks.js';
 
 /** The compiled child: Node runs no TypeScript. `tsc -b` comes before the tests. */
 const childFile = fileURLToPath(new URL('../../dist/testing/crashChild.js', import.meta.url));
@@ -106,6 +107,8 @@ export async function liveThroughCrash(cloud: CrashingCloud): Promise<void> {
   await lendAddress(cloud, first);
   await lendInterface(cloud, first);
   await makeAndDeleteVpc(cloud);
+  const disks = new CrashDisks(cloud, first);
+  await disks.fill();
   await cloud.call(({ ecs }) =>
     ecs.modifyInstanceSpec(
       new Ecs.ModifyInstanceSpecRequest({
@@ -118,9 +121,11 @@ export async function liveThroughCrash(cloud: CrashingCloud): Promise<void> {
   await settle(cloud, ids, 'Stopped', ({ ecs }) =>
     ecs.stopInstance(new Ecs.StopInstanceRequest({ instanceId: first, forceStop: true })),
   );
+  await disks.reset();
   await settle(cloud, ids, 'Running', ({ ecs }) =>
     ecs.startInstance(new Ecs.StartInstanceRequest({ instanceId: first })),
   );
+  await disks.checkAndRemove();
   await cloud
     .call(({ ecs }) =>
       ecs.deleteInstances(new Ecs.DeleteInstancesRequest({ regionId, instanceId: ids, force: true })),
