@@ -184,7 +184,6 @@ describe('RunInstances', () => {
       { systemDisk: new Ecs.RunInstancesRequestSystemDisk({ category: 'x' }) },
       'InvalidSystemDiskCategory.ValueNotSupported',
     ],
-    ['a data disk', { dataDisk: [new Ecs.RunInstancesRequestDataDisk({ size: 20 })] }, 'InvalidParameter'],
     ['an address outside the vSwitch', { privateIpAddress: '10.9.9.9' }, 'InvalidPrivateIpAddress'],
     ['one address for two', { privateIpAddress: '172.16.0.9', amount: 2 }, 'InvalidParameter.Conflict'],
     ['host names of the wrong number', { hostNames: ['aa', 'bb'], amount: 3 }, 'InvalidHostname.SizeInvalid'],
