@@ -41,11 +41,8 @@ describe('a cloud that is killed', () => {
       'networkInterfaces',
       'privateAddresses',
       'disks',
-<<<<<<< HEAD:packages/cloud/src/crash.process.test.ts
       'eips',
-=======
       'snapshots',
->>>>>>> 10ec48b (Crash tests of disks and snapshots):packages/cloud/src/crash.test.ts
     ] as const) {
       expect(await store.reader.selectFrom(table).selectAll().execute(), table).toEqual([]);
     }
