@@ -202,7 +202,7 @@ export class DiskLoop {
 
   private async takeSnapshot(snapshot: Snapshot, disk: Disk | undefined): Promise<void> {
     const { faults, log } = this.options;
-    let values: Pick<Snapshot, 'status' | 'usedBytes'>;
+    let status: Snapshot['status'];
     try {
       if (!disk) throw new ComputeError('not-found', `No disk ${snapshot.diskId}`);
       const driver = this.driverOf(snapshot.hostId);
@@ -212,26 +212,25 @@ export class DiskLoop {
         source: volumeNameOf(disk, disk.volumeVersion),
       });
       faults.reach('snapshot.takenOnHost');
-      const { usedBytes } = await driver.getVolumeUsage(snapshot.id);
-      values = { status: 'accomplished', usedBytes };
+      status = 'accomplished';
     } catch (error) {
       if (!isFinal(error)) throw error;
       log.error({ err: error, snapshotId: snapshot.id }, 'snapshot could not be taken');
-      values = { status: 'failed', usedBytes: null };
+      status = 'failed';
     }
     await this.transaction(async (tx) => {
       const lastModifiedTime = toSecondsTime(tx.now);
       await tx.db
         .updateTable('snapshots')
-        .set({ ...values, lastModifiedTime })
+        .set({ status, lastModifiedTime })
         .where('id', '=', snapshot.id)
         .where('status', '=', 'progressing')
         .execute();
       await tx.record({
         resourceType: 'snapshot',
         resourceId: snapshot.id,
-        action: values.status === 'accomplished' ? 'Taken' : 'TakingFailed',
-        after: values,
+        action: status === 'accomplished' ? 'Taken' : 'TakingFailed',
+        after: { status },
       });
     });
     faults.reach('snapshot.takenInStore');

@@ -194,8 +194,6 @@ export interface SnapshotTable {
   name: Generated<string>;
   description: Generated<string>;
   status: SnapshotStatus;
-  /** What the content takes, once it is there. */
-  usedBytes: number | null;
   retentionDays: number | null;
   /** When it is deleted by itself. */
   releaseTime: string | null;

@@ -172,7 +172,7 @@ export interface ComputeDriver {
   growVolume(name: string, sizeGiB: number): Promise<void>;
   /** Removes it with its data. `in-use` while an instance has it. */
   deleteVolume(name: string): Promise<void>;
-  /** How much the content of the volume takes. */
+  /** What would be free without the volume: blocks that it shares with a copy are not counted on pools that share. */
   getVolumeUsage(name: string): Promise<{ readonly usedBytes: number }>;
 
   exec(name: string, request: ExecRequest): Promise<ExecResult>;

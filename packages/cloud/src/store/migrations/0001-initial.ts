@@ -84,7 +84,7 @@ CREATE TABLE snapshots (
   sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
   regionId TEXT NOT NULL, hostId TEXT NOT NULL REFERENCES hosts (id), diskId TEXT NOT NULL,
   diskSizeGiB INTEGER NOT NULL, diskCategory TEXT NOT NULL, name TEXT NOT NULL DEFAULT '',
-  description TEXT NOT NULL DEFAULT '', status TEXT NOT NULL, usedBytes INTEGER, retentionDays INTEGER,
+  description TEXT NOT NULL DEFAULT '', status TEXT NOT NULL, retentionDays INTEGER,
   releaseTime TEXT, creationTime TEXT NOT NULL, lastModifiedTime TEXT NOT NULL,
   resourceGroupId TEXT NOT NULL DEFAULT ''
 );

@@ -145,7 +145,6 @@ function describe(snapshot: Snapshot): ecs.DescribeSnapshotsResponseSnapshotsSna
     sourceSnapshotId: '',
     sourceRegionId: '',
     snapshotLinkId: '',
-    ...(snapshot.usedBytes === null ? {} : { fullSnapshotSizeInBytes: snapshot.usedBytes }),
     ...(snapshot.retentionDays === null ? {} : { retentionDays: snapshot.retentionDays }),
     creationTime: snapshot.creationTime,
     lastModifiedTime: snapshot.lastModifiedTime,

@@ -119,7 +119,6 @@ describe('snapshots', () => {
         sourceDiskType: 'data',
         snapshotType: 'user',
         usage: 'none',
-        fullSnapshotSizeInBytes: 1,
         tags: { tag: [{ tagKey: 'team', tagValue: 'blue' }] },
       },
     ]);
