@@ -29,6 +29,7 @@ const quotas = z.strictObject({
   /** Secondary ones. */
   networkInterfaces: z.int().positive().default(50_000),
   dataDisks: z.int().positive().default(100_000),
+  images: z.int().positive().default(1000),
   snapshotsPerDisk: z.int().positive().default(256),
   vpcs: z.int().positive().default(1000),
   vSwitchesPerVpc: z.int().positive().default(150),

@@ -43,6 +43,7 @@ describe('a cloud that is killed', () => {
       'disks',
       'eips',
       'snapshots',
+      'images',
     ] as const) {
       expect(await store.reader.selectFrom(table).selectAll().execute(), table).toEqual([]);
     }

@@ -7,6 +7,7 @@ import { describeInvocationResults, describeInvocations } from './ecs/commands/d
 import { invokeCommand, runCommand } from './ecs/commands/run.js';
 import { describeSendFileResults, sendFile } from './ecs/commands/sendFile.js';
 import { stopInvocation } from './ecs/commands/stop.js';
+import { createImage, deleteImage } from './ecs/customImages.js';
 import { attachDisk, detachDisk } from './ecs/disks/attach.js';
 import { createDisk, deleteDisk } from './ecs/disks/create.js';
 import { describeDisks } from './ecs/disks/describe.js';
@@ -154,6 +155,8 @@ export const actions: readonly Action[] = [
   // ECS: images
   describeImages,
   describeImageFromFamily,
+  createImage,
+  deleteImage,
 
   // ECS: instances
   runInstances,

@@ -25,6 +25,9 @@ export const visibleDiskStatuses = [
 /** `Deleted` is not shown either. */
 export type SnapshotStatus = 'progressing' | 'accomplished' | 'failed' | 'Deleted';
 
+/** `Deleted` is not shown either. */
+export type ImageStatus = 'Creating' | 'Available' | 'CreateFailed' | 'Deleted';
+
 /** States in which an instance that has the disk sees its volume. */
 export const pluggedDiskStatuses: readonly DiskStatus[] = ['Attaching', 'In_use', 'ReIniting'];
 

@@ -633,6 +633,20 @@ export const errorCatalogue = {
   ],
   'QuotaExceed.PostPaidDisk': [403, 'The quota of {quota} data disks is used up.'],
 
+  // Custom images.
+  ImageIsPublic: [403, 'The image "{id}" belongs to the cloud.'],
+  ImageUsingByInstance: [403, 'The instance "{instance}" was made from the image "{id}": use Force.'],
+  'InvalidImageFamily.Malformed': [
+    400,
+    'An image family has 2 to 128 characters and starts neither with aliyun, acs: nor with http:// or https://.',
+  ],
+  'InvalidImageName.Duplicated': [400, 'There is an image "{name}" already.'],
+  'InvalidImageName.Malformed': [
+    400,
+    'An image name has 2 to 128 characters and does not start with http:// or https://.',
+  ],
+  'QuotaExceed.Image': [403, 'The quota of {quota} images is used up.'],
+
   // Snapshots.
   'InvalidSnapshotId.NotFound': [404, 'There is no snapshot "{id}".'],
   'InvalidDataDiskSnapshotId.NotFound': [404, 'There is no snapshot "{id}".'],

@@ -144,7 +144,7 @@ export class HostRegistry {
     await this.options.store.transaction(actor, async (tx) => {
       const held = (await countTenantsByHost(tx.db)).get(hostId);
       if (held) {
-        const what = `${held.instances} instances and ${held.volumes} data disks and snapshots`;
+        const what = `${held.instances} instances and ${held.volumes} data disks, snapshots and images`;
         throw new HostError('HostHasInstances', `${what} are on "${id}": release them first`);
       }
       await setHostState(tx, hostId, 'removed');

@@ -13,8 +13,6 @@ export async function readInstanceSpec(
   names: NetworkNames,
   instance: Instance,
 ): Promise<InstanceSpec> {
-  const image = catalog.images.get(instance.imageId);
-  if (!image) throw new Error(`instance ${instance.id} has the unknown image ${instance.imageId}`);
   const nics = await db
     .selectFrom('networkInterfaces')
     .select(['id', 'vSwitchId', 'macAddress', 'deviceIndex'])
@@ -37,7 +35,8 @@ export async function readInstanceSpec(
           .executeTakeFirst();
   return {
     name: instance.id,
-    image: image.alias,
+    // A custom image goes by its id on the host. It may be gone, once the instance has been made.
+    image: catalog.images.get(instance.imageId)?.alias ?? instance.imageId,
     kind: 'container',
     vcpus: instance.vcpus,
     memoryMiB: instance.memoryMiB,

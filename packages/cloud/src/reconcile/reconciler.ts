@@ -1,12 +1,13 @@
 import type { Logger } from 'pino';
 import type { CloudParts } from '../cloud.js';
 import type { FaultPoints } from '../domain/faults.js';
-import type { DiskId, HostId, InstanceId, SnapshotId, VpcId } from '../domain/ids.js';
+import type { DiskId, HostId, ImageId, InstanceId, SnapshotId, VpcId } from '../domain/ids.js';
 import type { ComputeDriver } from '../drivers/compute/driver.js';
 import type { NetworkDriver } from '../drivers/network/driver.js';
 import type { Wake } from '../store/store.js';
 import { releaseDueInstances, releaseDueSnapshots } from './autoRelease.js';
 import { DiskLoop } from './disks.js';
+import { ImageLoop } from './images.js';
 import { InstanceLoop } from './instances.js';
 import { InvocationLoop } from './invocations.js';
 import { VpcNetworks } from './vpcNetworks.js';
@@ -36,6 +37,7 @@ export class Reconciler {
   private readonly diskLoop: DiskLoop;
   private readonly disks: WorkQueue;
   private readonly snapshots: WorkQueue;
+  private readonly images: WorkQueue;
   private readonly vpcs: WorkQueue;
   private readonly observations: WorkQueue;
   private readonly hosts: WorkQueue;
@@ -71,6 +73,13 @@ export class Reconciler {
       groupOf: (id) => parts.placement.findAllocation(id)?.hostId ?? '',
       maxRunningPerGroup: maxRunningPerHost,
       onError: onError('disk'),
+    });
+    const imageLoop = new ImageLoop({ parts, computeDrivers, faults, log });
+    this.images = new WorkQueue({
+      work: (id) => imageLoop.reconcile(id as ImageId),
+      // Each packs a whole root disk.
+      maxRunningPerGroup: 2,
+      onError: onError('image'),
     });
     this.snapshots = new WorkQueue({
       work: (id) => this.diskLoop.reconcileSnapshot(id as SnapshotId),
@@ -169,7 +178,16 @@ export class Reconciler {
   }
 
   private get queues(): readonly WorkQueue[] {
-    return [this.hosts, this.observations, this.disks, this.instances, this.disks, this.snapshots, this.vpcs];
+    return [
+      this.hosts,
+      this.observations,
+      this.disks,
+      this.instances,
+      this.disks,
+      this.snapshots,
+      this.images,
+      this.vpcs,
+    ];
   }
 
   private async startDisks(): Promise<void> {
@@ -190,6 +208,12 @@ export class Reconciler {
       .select(['id', 'diskId', 'status'])
       .where('status', 'in', ['progressing', 'Deleted'])
       .execute();
+    const images = await reader
+      .selectFrom('images')
+      .select('id')
+      .where('status', 'in', ['Creating', 'Deleted'])
+      .execute();
+    for (const { id } of images) this.images.add(id);
     for (const { id } of disks) this.disks.add(id);
     for (const { id, diskId, status } of snapshots) {
       if (status === 'Deleted') this.snapshots.add(id);
@@ -212,6 +236,9 @@ export class Reconciler {
         return;
       case 'disk':
         this.disks.add(wake.id);
+        return;
+      case 'image':
+        this.images.add(wake.id);
         return;
       case 'snapshot':
         this.snapshots.add(wake.id);

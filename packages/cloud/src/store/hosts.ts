@@ -88,7 +88,7 @@ export async function setHostState(tx: Transaction, id: HostId, state: HostTable
 /** What a host holds for tenants. */
 export interface HostTenants {
   readonly instances: number;
-  /** Data disks and snapshots. */
+  /** Data disks, snapshots and custom images. */
   readonly volumes: number;
 }
 
@@ -101,7 +101,7 @@ export async function countTenantsByHost(
     const before = tenants.get(hostId) ?? { instances: 0, volumes: 0 };
     tenants.set(hostId, { instances: before.instances + instances, volumes: before.volumes + volumes });
   };
-  for (const table of ['instances', 'disks', 'snapshots'] as const) {
+  for (const table of ['instances', 'disks', 'snapshots', 'images'] as const) {
     let query = db.selectFrom(table).select(({ fn }) => ['hostId', fn.countAll<number>().as('total')]);
     if (table === 'disks') query = query.where('type', '=', 'data');
     for (const { hostId, total } of await query.groupBy('hostId').execute()) {

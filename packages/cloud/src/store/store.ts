@@ -6,6 +6,7 @@ import { Kysely, type Transaction as KyselyTransaction, SqliteDialect } from 'ky
 import type {
   AccountId,
   DiskId,
+  ImageId,
   InstanceId,
   InvocationId,
   NetworkInterfaceId,
@@ -27,6 +28,7 @@ export type Wake =
   | { readonly kind: 'networkInterface'; readonly id: NetworkInterfaceId; readonly vpcId: VpcId }
   | { readonly kind: 'disk'; readonly id: DiskId }
   | { readonly kind: 'snapshot'; readonly id: SnapshotId }
+  | { readonly kind: 'image'; readonly id: ImageId }
   | { readonly kind: 'invocation'; readonly id: InvocationId };
 
 /** Who changes something: a signed request, or a loop. */

@@ -1,5 +1,5 @@
 import type { Generated, Insertable, Selectable, Updateable } from 'kysely';
-import type { DiskStatus, SnapshotStatus } from '../domain/disk.js';
+import type { DiskStatus, ImageStatus, SnapshotStatus } from '../domain/disk.js';
 import type {
   AccountId,
   CommandId,
@@ -8,6 +8,7 @@ import type {
   ForwardEntryId,
   ForwardTableId,
   HostId,
+  ImageId,
   InstanceId,
   InvocationId,
   KeyPairId,
@@ -199,6 +200,27 @@ export interface SnapshotTable {
   releaseTime: string | null;
   creationTime: string;
   lastModifiedTime: string;
+  resourceGroupId: Generated<string>;
+}
+
+/** Custom images: root disks of instances, on the host where these were. Public ones are in the catalogue. */
+export interface ImageTable {
+  sequence: Generated<number>;
+  id: ImageId;
+  accountId: AccountId;
+  regionId: RegionId;
+  hostId: HostId;
+  /** The instance that it was made of. */
+  instanceId: InstanceId;
+  /** The public image at the beginning of its descent, which tells the operating system. */
+  baseImageId: string;
+  name: string;
+  description: Generated<string>;
+  family: Generated<string>;
+  version: Generated<string>;
+  sizeGiB: number;
+  status: ImageStatus;
+  creationTime: string;
   resourceGroupId: Generated<string>;
 }
 
@@ -563,6 +585,7 @@ export interface Tables {
   instanceTotals: InstanceTotalsTable;
   disks: DiskTable;
   snapshots: SnapshotTable;
+  images: ImageTable;
   vpcs: VpcTable;
   vSwitches: VSwitchTable;
   securityGroups: SecurityGroupTable;
@@ -607,6 +630,7 @@ export type KeyPair = Selectable<KeyPairTable>;
 export type Disk = Selectable<DiskTable>;
 export type DiskChange = Updateable<DiskTable>;
 export type Snapshot = Selectable<SnapshotTable>;
+export type Image = Selectable<ImageTable>;
 export type Command = Selectable<CommandTable>;
 export type Invocation = Selectable<InvocationTable>;
 export type InvocationRun = Selectable<InvocationRunTable>;

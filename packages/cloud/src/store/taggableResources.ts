@@ -20,6 +20,7 @@ interface Source {
 const sources: Partial<Record<TagResourceType, Source>> = {
   instance: { table: 'instances', name: 'id', mayBeDeleted: true },
   disk: { table: 'disks', name: 'id', mayBeDeleted: true },
+  image: { table: 'images', name: 'id', mayBeDeleted: true },
   snapshot: { table: 'snapshots', name: 'id', mayBeDeleted: true },
   // Terraform and the console tag key pairs by their names.
   keypair: { table: 'keyPairs', name: 'name' },

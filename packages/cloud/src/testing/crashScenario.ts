@@ -9,6 +9,7 @@ import { expect, vi } from 'vitest';
 import type { Credentials } from '../store/accounts.js';
 import { type Clients, connectClients } from './clients.js';
 import { CrashDisks } from './crashDisks.js';
+import { makeAndDeleteImage } from './crashImages.js';
 
 /** The compiled child: Node runs no TypeScript. `tsc -b` comes before the tests. */
 const childFile = fileURLToPath(new URL('../../dist/testing/crashChild.js', import.meta.url));
@@ -103,12 +104,13 @@ export async function liveThroughCrash(cloud: CrashingCloud): Promise<void> {
 
   await runCommand(cloud, ids);
 
-  const [first = ''] = ids;
+  const [first = '', second = ''] = ids;
   await lendAddress(cloud, first);
   await lendInterface(cloud, first);
   await makeAndDeleteVpc(cloud);
   const disks = new CrashDisks(cloud, first);
   await disks.fill();
+  await makeAndDeleteImage(cloud, second);
   await cloud.call(({ ecs }) =>
     ecs.modifyInstanceSpec(
       new Ecs.ModifyInstanceSpecRequest({

@@ -1,8 +1,12 @@
 import { ecs } from '@openegs/schema';
+import type { Catalog } from '../../catalog/catalog.js';
 import type { PublicImage } from '../../catalog/images.js';
 import type { ErrorCode } from '../../domain/errors.js';
-import { readTagFilters } from '../../domain/tags.js';
+import { readTagFilters, type Tag } from '../../domain/tags.js';
 import { matchesWildcard } from '../../domain/wildcard.js';
+import { listOwnImages } from '../../store/images.js';
+import type { Image } from '../../store/tables.js';
+import { readTags } from '../../store/tags.js';
 import { toMinuteTime } from '../../store/times.js';
 import { pageAnswer, readNumberedPage, sliceOnPage } from '../../wire/paging.js';
 import { defineAction, type ReadContext } from '../action.js';
@@ -20,6 +24,29 @@ const errors = [
 type Input = ecs.DescribeImagesRequest;
 type Context = ReadContext<(typeof errors)[number]>;
 
+/** An image as clients see it: of the cloud (`system`), or the account's own (`self`). */
+interface ShownImage
+  extends Pick<
+    PublicImage,
+    | 'id'
+    | 'family'
+    | 'name'
+    | 'description'
+    | 'osName'
+    | 'osNameEn'
+    | 'osType'
+    | 'platform'
+    | 'architecture'
+    | 'sizeGiB'
+    | 'creationTime'
+  > {
+  readonly owner: 'system' | 'self';
+  readonly status: Exclude<Image['status'], 'Deleted'>;
+  readonly version: string;
+  readonly resourceGroupId: string;
+  readonly tags: readonly Tag[];
+}
+
 const architectures = ['i386', 'x86_64', 'arm64'];
 const owners = ['system', 'self', 'others', 'marketplace'];
 const statuses = ['Creating', 'Waiting', 'Available', 'UnAvailable', 'CreateFailed', 'Deprecated'];
@@ -30,7 +57,7 @@ export const describeImages = defineAction(ecs.DescribeImages, {
     const page = readNumberedPage(input, { maxPageSize: 100 });
     const used = await readUsedImages(context);
     const wished = readFilter(input, used, context);
-    const matching = [...context.cloud.catalog.images.values()].filter(wished);
+    const matching = (await listImages(context)).filter(wished);
     const rows = sliceOnPage(matching, page);
     return {
       ...pageAnswer(page, rows, matching.length),
@@ -43,14 +70,54 @@ export const describeImages = defineAction(ecs.DescribeImages, {
 export const describeImageFromFamily = defineAction(ecs.DescribeImageFromFamily, {
   errors: [],
   async read({ imageFamily }, context) {
-    const newest = [...context.cloud.catalog.images.values()]
-      .filter((image) => image.family === imageFamily)
+    const newest = (await listImages(context))
+      .filter((image) => image.family === imageFamily && image.status === 'Available')
       .sort((left, right) => left.creationTime.localeCompare(right.creationTime))
       .at(-1);
     // A family without images is answered with an empty image, as on the original.
     return { image: newest ? describe(newest, await readUsedImages(context)) : {} };
   },
 });
+
+/** All images that the account sees in the region: its own, newest first, then those of the cloud. */
+async function listImages({ db, cloud, caller, regionId }: Context | ReadContext): Promise<ShownImage[]> {
+  const own = await listOwnImages(db, { accountId: caller.accountId, regionId });
+  const tags = await readTags(
+    db,
+    'image',
+    own.map((image) => image.id),
+  );
+  return [
+    ...own.reverse().flatMap((image) => showOwn(image, tags.get(image.id) ?? [], cloud.catalog)),
+    ...Array.from(cloud.catalog.images.values(), (image) => ({
+      ...image,
+      owner: 'system' as const,
+      status: 'Available' as const,
+      version: '',
+      resourceGroupId: '',
+      tags: [],
+    })),
+  ];
+}
+
+function showOwn(image: Image, tags: readonly Tag[], catalog: Catalog): ShownImage[] {
+  const { status } = image;
+  if (status === 'Deleted') return [];
+  const base = catalog.images.get(image.baseImageId);
+  return [
+    {
+      ...image,
+      status,
+      owner: 'self',
+      tags,
+      osName: base?.osName ?? '',
+      osNameEn: base?.osNameEn ?? '',
+      osType: base?.osType ?? 'linux',
+      platform: base?.platform ?? '',
+      architecture: base?.architecture ?? 'x86_64',
+    },
+  ];
+}
 
 /** Images from which the account has instances in the region. */
 async function readUsedImages({ db, caller, regionId }: Context | ReadContext): Promise<Set<string>> {
@@ -70,7 +137,7 @@ function readFilter(
   input: Input,
   used: ReadonlySet<string>,
   { fail, cloud }: Context,
-): (image: PublicImage) => boolean {
+): (image: ShownImage) => boolean {
   const { OSType, architecture, usage, imageOwnerAlias, instanceType } = input;
   if (OSType !== undefined && !['windows', 'linux'].includes(OSType)) fail('InvalidOSType', { type: OSType });
   if (architecture !== undefined && !architectures.includes(architecture)) {
@@ -101,11 +168,11 @@ function readFilter(
   }
   const ids = input.imageId?.split(',').map((id) => id.trim());
   const times = readTimes(input, fail);
-  const hasTagFilter = readTagFilters(input.tag, fail).length > 0;
+  const tagFilters = readTagFilters(input.tag, fail);
 
   return (image) =>
-    (imageOwnerAlias === undefined || imageOwnerAlias === 'system') &&
-    wishedStatuses.includes('Available') &&
+    (imageOwnerAlias === undefined || imageOwnerAlias === image.owner) &&
+    wishedStatuses.includes(image.status) &&
     (ids === undefined || ids.includes(image.id)) &&
     (input.imageName === undefined || matchesWildcard(image.name, input.imageName)) &&
     (input.imageFamily === undefined || image.family === input.imageFamily) &&
@@ -116,9 +183,11 @@ function readFilter(
     times.every((isWithin) => isWithin(image.creationTime)) &&
     input.isSupportCloudinit !== false &&
     input.isSupportIoOptimized !== false &&
-    // Public images have no tags, no group, no snapshot and no owner among the accounts.
-    !hasTagFilter &&
-    input.resourceGroupId === undefined &&
+    tagFilters.every(({ key, value }) =>
+      image.tags.some((tag) => tag.key === key && (value === undefined || tag.value === value)),
+    ) &&
+    (input.resourceGroupId === undefined || image.resourceGroupId === input.resourceGroupId) &&
+    // None is made of a snapshot, or was shared by another account.
     input.snapshotId === undefined &&
     input.imageOwnerId === undefined;
 }
@@ -139,16 +208,16 @@ function readTimes(input: Input, fail: Context['fail']): ((time: string) => bool
   });
 }
 
-function describe(image: PublicImage, used: ReadonlySet<string>): ecs.DescribeImagesResponseImagesImage {
+function describe(image: ShownImage, used: ReadonlySet<string>): ecs.DescribeImagesResponseImagesImage {
   return {
     imageId: image.id,
     imageName: image.name,
     imageFamily: image.family,
-    imageVersion: '',
+    imageVersion: image.version,
     description: image.description,
-    imageOwnerAlias: 'system',
-    status: 'Available',
-    progress: '100%',
+    imageOwnerAlias: image.owner,
+    status: image.status,
+    progress: image.status === 'Available' ? '100%' : '0%',
     usage: used.has(image.id) ? 'instance' : 'none',
     creationTime: image.creationTime,
     architecture: image.architecture,
@@ -158,7 +227,7 @@ function describe(image: PublicImage, used: ReadonlySet<string>): ecs.DescribeIm
     OSNameEn: image.osNameEn,
     OSType: image.osType,
     size: image.sizeGiB,
-    isPublic: true,
+    isPublic: image.owner === 'system',
     isCopied: false,
     isSelfShared: '',
     isSubscribed: false,
@@ -166,8 +235,13 @@ function describe(image: PublicImage, used: ReadonlySet<string>): ecs.DescribeIm
     isSupportIoOptimized: true,
     loginAsNonRootSupported: false,
     productCode: '',
-    resourceGroupId: '',
-    diskDeviceMappings: { diskDeviceMapping: [] },
-    tags: { tag: [] },
+    resourceGroupId: image.resourceGroupId,
+    diskDeviceMappings: {
+      diskDeviceMapping:
+        image.owner === 'system'
+          ? []
+          : [{ device: '/dev/xvda', type: 'system', size: String(image.sizeGiB), snapshotId: '' }],
+    },
+    tags: { tag: image.tags.map(({ key, value }) => ({ tagKey: key, tagValue: value })) },
   };
 }

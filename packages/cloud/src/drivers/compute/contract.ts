@@ -392,6 +392,32 @@ export function describeComputeContract(getEngine: () => ComputeContractEngine):
       await driver.importImage(image, imageFiles);
       expect(await driver.hasImage(image)).toBe(true);
     });
+
+    it('are made of an instance, once, hold what was on its root disk, and outlive it', async () => {
+      const { driver, spec, name } = await setUpRunning();
+      const alias = `m-${name.slice(2)}`;
+      const copy = `${name}copy`;
+      onTestFinished(async () => {
+        const cleaner = await getEngine().connect();
+        await cleaner.deleteInstance(copy);
+        await cleaner.deleteImage(alias);
+        await cleaner.close();
+      });
+      const attributes = { mode: 0o640, userId: 0, groupId: 0 };
+      await driver.writeFile(name, '/root/data', Buffer.from('kept'), attributes);
+      await driver.createImage(alias, name);
+      await driver.writeFile(name, '/root/data', Buffer.from('later'), attributes);
+      await driver.createImage(alias, name);
+      expect(await driver.hasImage(alias)).toBe(true);
+      await driver.deleteInstance(name);
+      await driver.createInstance({ ...spec, name: copy, image: alias });
+      await driver.deleteImage(alias);
+      await driver.deleteImage(alias);
+      expect(await driver.hasImage(alias)).toBe(false);
+      await driver.startInstance(copy);
+      expect(Buffer.from((await driver.readFile(copy, '/root/data')) ?? []).toString()).toBe('kept');
+      await expect(driver.createImage(alias, name)).rejects.toMatchObject({ reason: 'not-found' });
+    });
   });
 
   describe('events', () => {

@@ -183,6 +183,11 @@ export interface ComputeDriver {
   hasImage(alias: string): Promise<boolean>;
   /** Imports a split image (metadata tarball and root file system) under the alias. */
   importImage(alias: string, files: { readonly metadata: string; readonly rootfs: string }): Promise<void>;
+  /**
+   * Makes an image under the alias from an instance's root disk, as a power cut would leave it at one moment.
+   * An alias that is there is left as it is.
+   */
+  createImage(alias: string, instanceName: string): Promise<void>;
   deleteImage(alias: string): Promise<void>;
 
   /**

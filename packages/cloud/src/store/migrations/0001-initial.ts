@@ -93,6 +93,16 @@ CREATE INDEX snapshotsByDisk ON snapshots (diskId);
 CREATE INDEX snapshotsByHost ON snapshots (hostId);
 CREATE INDEX snapshotsToRelease ON snapshots (releaseTime) WHERE releaseTime IS NOT NULL;
 
+CREATE TABLE images (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
+  regionId TEXT NOT NULL, hostId TEXT NOT NULL REFERENCES hosts (id), instanceId TEXT NOT NULL,
+  baseImageId TEXT NOT NULL, name TEXT NOT NULL, description TEXT NOT NULL DEFAULT '',
+  family TEXT NOT NULL DEFAULT '', version TEXT NOT NULL DEFAULT '', sizeGiB INTEGER NOT NULL,
+  status TEXT NOT NULL, creationTime TEXT NOT NULL, resourceGroupId TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX imagesByAccount ON images (accountId, regionId, sequence);
+CREATE INDEX imagesByHost ON images (hostId);
+
 CREATE TABLE vpcs (
   sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL,
   regionId TEXT NOT NULL, networkIndex INTEGER NOT NULL UNIQUE, name TEXT NOT NULL DEFAULT '',

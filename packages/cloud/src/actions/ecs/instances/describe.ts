@@ -3,6 +3,7 @@ import type { Catalog } from '../../../catalog/catalog.js';
 import { groupBy } from '../../../domain/collections.js';
 import type { InstanceId } from '../../../domain/ids.js';
 import type { Tag } from '../../../domain/tags.js';
+import { readBaseImages } from '../../../store/images.js';
 import { getInstance } from '../../../store/instances.js';
 import type { Reader } from '../../../store/store.js';
 import type { Eip, Instance } from '../../../store/tables.js';
@@ -16,7 +17,7 @@ export const describeInstances = defineAction(ecs.DescribeInstances, {
   async read(input, context) {
     const page = readPage(input, { maxPageSize: 100, minResults: 10 });
     const { instances, totalCount } = await findInstances(input, page, context);
-    const relations = await readRelations(context.db, instances);
+    const relations = await readRelations(context.db, context.cloud.catalog, instances);
     return {
       ...pageAnswer(page, instances, totalCount),
       instances: {
@@ -66,7 +67,7 @@ export const describeInstanceAttribute = defineAction(ecs.DescribeInstanceAttrib
   errors: ['InvalidInstanceId.NotFound'],
   async read(input, { db, caller, fail, cloud }) {
     const instance = await getInstance(db, caller.accountId, input.instanceId, fail);
-    const described = describe(instance, await readRelations(db, [instance]), cloud.catalog);
+    const described = describe(instance, await readRelations(db, cloud.catalog, [instance]), cloud.catalog);
     return {
       ...described,
       // Plain here, in structures of their own on DescribeInstances.
@@ -92,6 +93,8 @@ export const describeUserData = defineAction(ecs.DescribeUserData, {
 
 /** What belongs to instances and stands in other tables. */
 interface Relations {
+  /** The public images that custom ones descend from. */
+  readonly baseImages: ReadonlyMap<string, string>;
   readonly tags: ReadonlyMap<string, readonly Tag[]>;
   readonly interfaces: ReadonlyMap<string, readonly InterfaceRow[]>;
   readonly groups: ReadonlyMap<string, readonly { readonly securityGroupId: string }[]>;
@@ -111,12 +114,23 @@ interface InterfaceRow {
   readonly isPrimary: 0 | 1;
 }
 
-async function readRelations(db: Reader, instances: readonly Instance[]): Promise<Relations> {
+async function readRelations(
+  db: Reader,
+  catalog: Catalog,
+  instances: readonly Instance[],
+): Promise<Relations> {
+  const imageIds = instances.map((instance) => instance.imageId);
   const ids = instances.map((instance) => instance.id);
   if (ids.length === 0) {
-    return { tags: new Map(), interfaces: new Map(), groups: new Map(), publicAddresses: new Map() };
+    return {
+      tags: new Map(),
+      interfaces: new Map(),
+      groups: new Map(),
+      publicAddresses: new Map(),
+      baseImages: new Map(),
+    };
   }
-  const [tags, interfaces, groups, publicAddresses] = await Promise.all([
+  const [tags, interfaces, groups, publicAddresses, baseImages] = await Promise.all([
     readTags(db, 'instance', ids),
     db
       .selectFrom('networkInterfaces as nic')
@@ -147,12 +161,14 @@ async function readRelations(db: Reader, instances: readonly Instance[]): Promis
       .where('instanceId', 'in', ids)
       .where('status', '<>', 'Unassociating')
       .execute(),
+    readBaseImages(db, catalog, imageIds),
   ]);
   return {
     tags,
     interfaces: groupBy(interfaces, (row) => row.instanceId ?? ''),
     groups: groupBy(groups, (row) => row.instanceId ?? ''),
     publicAddresses: groupBy(publicAddresses, (row) => row.instanceId ?? ''),
+    baseImages,
   };
 }
 
@@ -166,7 +182,7 @@ function describe(
   operationLocks: { lockReason: [] };
 } {
   const type = catalog.instanceTypes.get(instance.instanceType);
-  const image = catalog.images.get(instance.imageId);
+  const image = catalog.images.get(relations.baseImages.get(instance.imageId) ?? instance.imageId);
   const interfaces = relations.interfaces.get(instance.id) ?? [];
   const primary = interfaces.filter((row) => row.type === 'Primary');
   const addresses = relations.publicAddresses.get(instance.id) ?? [];

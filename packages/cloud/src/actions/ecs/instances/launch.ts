@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { diskCategories } from '../../../catalog/disks.js';
-import type { PublicImage } from '../../../catalog/images.js';
 import { type InstanceType, placementRequestOf } from '../../../catalog/instanceTypes.js';
 import type { ErrorCode } from '../../../domain/errors.js';
 import { createId, type HostId, type InstanceId } from '../../../domain/ids.js';
 import { checkHostName, isWellFormedName, numberedNames } from '../../../domain/instance.js';
 import { checkTags, type TagInput } from '../../../domain/tags.js';
+import { onlyHosts } from '../../../placement/request.js';
+import { findOwnImage, listOwnImages } from '../../../store/images.js';
 import { totalInstances } from '../../../store/instances.js';
 import { placeInstance } from '../../../store/ledger.js';
 import { putTags } from '../../../store/tags.js';
@@ -111,7 +112,7 @@ export async function launchInstances(
 ): Promise<InstanceId[]> {
   const { fail, tx, caller, regionId, cloud } = context;
   const type = readInstanceType(input, context);
-  const image = readImage(input, context);
+  const image = await readImage(input, context);
   const { category, diskGiB } = readSystemDisk(input, image, context);
   const dataDisks = await readLaunchDisks(input.dataDisk, context);
   checkNames(input, context);
@@ -134,7 +135,7 @@ export async function launchInstances(
   for (let index = 0; index < plan.amount; index += 1) {
     const id = createId('instance', region.code);
     const disks = nameLaunchDisks(dataDisks, region.code);
-    const placed = await placeInCandidates(id, candidates, type, diskGiB, disks, context);
+    const placed = await placeInCandidates(id, candidates, type, { diskGiB, disks, image }, context);
     if ('refusal' in placed) {
       if (created.length >= plan.minAmount) break;
       return fail('OperationDenied.NoStock', { id: type.id, reason: placed.refusal });
@@ -234,20 +235,36 @@ function readInstanceType(input: LaunchInput, { fail, cloud }: LaunchContext): I
   );
 }
 
-function readImage(input: LaunchInput, { fail, cloud }: LaunchContext): PublicImage {
+/** What a new instance is made from. Custom images are on one host, public ones on all. */
+interface LaunchImage {
+  readonly id: string;
+  readonly sizeGiB: number;
+  readonly hostId?: HostId;
+}
+
+async function readImage(
+  input: LaunchInput,
+  { tx, caller, regionId, fail, cloud }: LaunchContext,
+): Promise<LaunchImage> {
+  const scope = { accountId: caller.accountId, regionId };
   const { images } = cloud.catalog;
   if (input.imageId !== undefined) {
     if (input.imageFamily !== undefined) fail('UnexpectedImageFamily.ImageIdSupplied');
-    return images.get(input.imageId) ?? fail('InvalidImageId.NotFound', { id: input.imageId });
+    const known = images.get(input.imageId) ?? (await findOwnImage(tx.db, scope, input.imageId));
+    const isUsable = known !== undefined && (!('status' in known) || known.status === 'Available');
+    return isUsable ? known : fail('InvalidImageId.NotFound', { id: input.imageId });
   }
   const family = input.imageFamily ?? fail('MissingParameter', { parameter: 'ImageId' });
-  const ofFamily = [...images.values()].filter((image) => image.family === family);
+  const own = await listOwnImages(tx.db, scope);
+  const ofFamily = [...images.values(), ...own.filter((image) => image.status === 'Available')].filter(
+    (image) => image.family === family,
+  );
   return ofFamily.at(-1) ?? fail('InvalidImageFamily.MissingAvailableImage', { family });
 }
 
 function readSystemDisk(
   { systemDisk }: LaunchInput,
-  image: PublicImage,
+  image: LaunchImage,
   { fail }: LaunchContext,
 ): { readonly category: string; readonly diskGiB: number } {
   const category = systemDisk?.category ?? defaultDiskCategory;
@@ -310,8 +327,15 @@ async function placeInCandidates(
   id: InstanceId,
   candidates: readonly LaunchNetwork[],
   type: InstanceType,
-  diskGiB: number,
-  disks: ReturnType<typeof nameLaunchDisks>,
+  {
+    diskGiB,
+    disks,
+    image,
+  }: {
+    readonly diskGiB: number;
+    readonly disks: ReturnType<typeof nameLaunchDisks>;
+    readonly image: LaunchImage;
+  },
   { tx, cloud }: LaunchContext,
 ): Promise<(LaunchNetwork & { hostId: HostId }) | { refusal: string }> {
   const refusals = new Set<string>();
@@ -319,7 +343,10 @@ async function placeInCandidates(
     const request = {
       ...placementRequestOf(type, diskGiB),
       zoneId: candidate.vSwitch.zoneId,
-      constraints: hostsOfSnapshots(disks),
+      constraints: [
+        ...hostsOfSnapshots(disks),
+        ...(image.hostId ? [onlyHosts([image.hostId], `image ${image.id} is on another host`)] : []),
+      ],
     };
     const shares = disks.map(({ share }) => share);
     const placed = await placeInstance(tx, cloud.placement, id, request, shares);

@@ -70,7 +70,8 @@ export class FakeComputeDriver implements ComputeDriver {
   readonly #file: FakeEngineFile;
   readonly #programs: Readonly<Record<string, FakeProgram>>;
   readonly #instances = new Map<string, FakeInstance>();
-  readonly #images = new Set<string>();
+  /** With the files that an image of an instance holds. */
+  readonly #images = new Map<string, Map<string, FakeFile>>();
   readonly #volumes: FakeVolumes;
   readonly #listeners = new Set<(event: ComputeEvent) => void>();
   readonly #faults = new Map<FakeComputeMethod, Fault[]>();
@@ -89,12 +90,15 @@ export class FakeComputeDriver implements ComputeDriver {
     this.delaysMs = { ...options.delaysMs };
     this.#programs = { ...fakePrograms, ...options.programs };
     this.#file = options.file === undefined ? noFakeEngineFile() : openFakeEngineFile(options.file);
-    for (const alias of [...this.#file.loadImages(), ...(options.images ?? [])]) this.#images.add(alias);
+    for (const alias of [...this.#file.loadImages(), ...(options.images ?? [])]) {
+      this.#images.set(alias, new Map());
+    }
     this.#volumes = new FakeVolumes(this.#file);
     for (const { spec, running } of this.#file.loadInstances()) this.#insert(spec, running);
     for (const { name, path, file } of this.#file.loadFiles()) {
       this.#instances.get(name)?.files.set(path, file);
       this.#volumes.restoreFile(name, path, file);
+      this.#images.get(name)?.set(path, file);
     }
   }
 
@@ -149,13 +153,15 @@ export class FakeComputeDriver implements ComputeDriver {
       if (!/^[A-Za-z][A-Za-z0-9-]{0,62}$/.test(spec.name)) {
         throw new ComputeError('refused', `Invalid instance name "${spec.name}"`);
       }
-      if (!this.#images.has(spec.image)) throw new ComputeError('refused', `No image "${spec.image}"`);
+      const image = this.#images.get(spec.image);
+      if (!image) throw new ComputeError('refused', `No image "${spec.image}"`);
       if (!this.capabilities.instanceKinds.includes(spec.kind)) {
         throw new ComputeError('refused', `This host runs no ${spec.kind}`);
       }
       this.#volumes.require(spec.disks);
       this.#file.saveInstance({ spec, running: false });
       this.#insert(spec, false);
+      for (const [path, file] of image) this.#writeFile(this.#get(spec.name), path, file);
       this.#emit({ type: 'changed', instanceName: spec.name });
     });
   }
@@ -272,8 +278,18 @@ export class FakeComputeDriver implements ComputeDriver {
 
   importImage(alias: string, _files: { readonly metadata: string; readonly rootfs: string }): Promise<void> {
     return this.#call('importImage', () => {
-      this.#images.add(alias);
+      this.#images.set(alias, new Map());
       this.#file.saveImage(alias);
+    });
+  }
+
+  createImage(alias: string, instanceName: string): Promise<void> {
+    return this.#call('createImage', () => {
+      const { files } = this.#get(instanceName);
+      if (this.#images.has(alias)) return;
+      this.#file.saveImage(alias);
+      this.#images.set(alias, new Map(files));
+      for (const [path, file] of files) this.#file.saveFile(alias, path, file);
     });
   }
 

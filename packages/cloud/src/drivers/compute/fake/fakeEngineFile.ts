@@ -17,7 +17,7 @@ export interface FakeEngineFile {
   loadInstances(): FakeInstanceRecord[];
   loadImages(): string[];
   loadVolumes(): { readonly name: string; readonly sizeGiB: number }[];
-  /** Files of instances and of volumes, under the name of either. */
+  /** Files of instances, volumes and images, under the name of each. */
   loadFiles(): { readonly name: string; readonly path: string; readonly file: FakeFile }[];
   saveInstance(record: FakeInstanceRecord): void;
   removeInstance(name: string): void;
@@ -87,7 +87,10 @@ export function openFakeEngineFile(file: string): FakeEngineFile {
       removeInstance.run(name);
     },
     saveImage: (alias) => saveImage.run(alias),
-    removeImage: (alias) => removeImage.run(alias),
+    removeImage: (alias) => {
+      removeFiles.run(alias);
+      removeImage.run(alias);
+    },
     saveVolume: (name, sizeGiB) => saveVolume.run(name, sizeGiB),
     removeVolume: (name) => {
       removeFiles.run(name);

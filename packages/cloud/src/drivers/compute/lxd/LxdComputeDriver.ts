@@ -33,6 +33,7 @@ import {
   parseSizeMiB,
   rootDiskReserveMiB,
 } from './instanceConfiguration.js';
+import { deletePublishedImages, publishImage, type RunChange } from './publishImage.js';
 import { watchEngine } from './watchEngine.js';
 import { isTaken } from './withProbeInstance.js';
 
@@ -264,7 +265,13 @@ export class LxdComputeDriver implements ComputeDriver {
     await importSplitImage(this.#client, where, alias, files);
   }
 
+  async createImage(alias: string, instanceName: string): Promise<void> {
+    await this.#get(instanceName);
+    await publishImage(this.#client, this.#runChange, this.#project, alias, instanceName);
+  }
+
   async deleteImage(alias: string): Promise<void> {
+    await deletePublishedImages(this.#client, this.#runChange, this.#project, alias);
     const fingerprint = await findImageFingerprint(this.#client, this.#project, alias);
     if (fingerprint === undefined) return;
     await ignoreMissing(this.#change('DELETE', `/1.0/images/${fingerprint}`));
@@ -286,6 +293,9 @@ export class LxdComputeDriver implements ComputeDriver {
     this.#watches.clear();
     await this.#client.close();
   }
+
+  readonly #runChange: RunChange = (method, path, body) =>
+    this.#change(method, path, body === undefined ? {} : { body });
 
   #path(name: string): string {
     return `/1.0/instances/${encodeURIComponent(name)}`;
