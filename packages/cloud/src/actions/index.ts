@@ -7,7 +7,13 @@ import { describeInvocationResults, describeInvocations } from './ecs/commands/d
 import { invokeCommand, runCommand } from './ecs/commands/run.js';
 import { describeSendFileResults, sendFile } from './ecs/commands/sendFile.js';
 import { stopInvocation } from './ecs/commands/stop.js';
-import { createImage, deleteImage } from './ecs/customImages.js';
+import {
+  createImage,
+  deleteImage,
+  describeImageSharePermission,
+  modifyImageAttribute,
+  modifyImageSharePermission,
+} from './ecs/customImages.js';
 import { attachDisk, detachDisk } from './ecs/disks/attach.js';
 import { createDisk, deleteDisk } from './ecs/disks/create.js';
 import { describeDisks } from './ecs/disks/describe.js';
@@ -156,6 +162,9 @@ export const actions: readonly Action[] = [
   describeImages,
   describeImageFromFamily,
   createImage,
+  modifyImageAttribute,
+  modifyImageSharePermission,
+  describeImageSharePermission,
   deleteImage,
 
   // ECS: instances

@@ -154,7 +154,25 @@ describe('custom images', () => {
     expect(await codeOfCall('CreateImage', { SnapshotId: 's-1' })).toBe('InvalidParameter');
     const withDisk = await run({ dataDisk: [new Ecs.RunInstancesRequestDataDisk({ size: 20 })] });
     expect(await codeOfCall('CreateImage', { ...wished, InstanceId: withDisk })).toBe('InvalidParameter');
+    await call('ModifyImageAttribute', { ImageId: id, ImageName: 'renamed', Description: 'changed' });
+    expect(await list({ imageId: id })).toMatchObject([{ imageName: 'renamed', description: 'changed' }]);
+    // Packer's request for each image that it builds.
+    expect(await codeOfCall('ModifyImageSharePermission', { ImageId: id })).toBe('OK');
+    expect(await codeOfCall('ModifyImageSharePermission', { ImageId: id, AddAccount: ['1'] })).toBe(
+      'InvalidParameter',
+    );
+    expect(await call('DescribeImageSharePermission', { ImageId: id })).toMatchObject({ TotalCount: 0 });
+    for (const action of [
+      'ModifyImageAttribute',
+      'ModifyImageSharePermission',
+      'DescribeImageSharePermission',
+    ]) {
+      expect(await codeOfCall(action, { ImageId: 'm-none' })).toBe('InvalidImageId.NotFound');
+    }
     const more = [await create(), await create()];
+    expect(await codeOfCall('ModifyImageAttribute', { ImageId: more[0], ImageName: 'renamed' })).toBe(
+      'InvalidImageName.Duplicated',
+    );
     expect(await codeOfCall('CreateImage', wished)).toBe('QuotaExceed.Image');
     await idle();
     for (const each of [id, ...more]) await remove(each, false);

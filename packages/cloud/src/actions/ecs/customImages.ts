@@ -6,8 +6,11 @@ import { checkTags } from '../../domain/tags.js';
 import { listDisksOf } from '../../store/disks.js';
 import { findOwnImage, listOwnImages, deleteImage as removeImage } from '../../store/images.js';
 import { getInstance } from '../../store/instances.js';
+import type { Reader } from '../../store/store.js';
+import type { Image } from '../../store/tables.js';
 import { putTags } from '../../store/tags.js';
 import { toSecondsTime } from '../../store/times.js';
+import { pageAnswer, readNumberedPage } from '../../wire/paging.js';
 import { defineAction } from '../action.js';
 
 export const createImage = defineAction(ecs.CreateImage, {
@@ -81,9 +84,7 @@ export const deleteImage = defineAction(ecs.DeleteImage, {
   async change(input, { tx, caller, regionId, cloud, fail }) {
     if (cloud.catalog.images.has(input.imageId)) fail('ImageIsPublic', { id: input.imageId });
     const scope = { accountId: caller.accountId, regionId };
-    const image =
-      (await findOwnImage(tx.db, scope, input.imageId)) ??
-      fail('InvalidImageId.NotFound', { id: input.imageId });
+    const image = await getOwnImage(tx.db, scope, input.imageId, fail);
     const users = await tx.db
       .selectFrom('instances')
       .select(['id', 'status', 'created'])
@@ -99,8 +100,95 @@ export const deleteImage = defineAction(ecs.DeleteImage, {
   },
 });
 
+export const modifyImageAttribute = defineAction(ecs.ModifyImageAttribute, {
+  errors: [
+    'InvalidDescription.Malformed',
+    'InvalidImageFamily.Malformed',
+    'InvalidImageId.NotFound',
+    'InvalidImageName.Duplicated',
+    'InvalidImageName.Malformed',
+  ],
+  async change(input, { tx, caller, regionId, fail }) {
+    const scope = { accountId: caller.accountId, regionId };
+    const image = await getOwnImage(tx.db, scope, input.imageId, fail);
+    checkTexts(input, fail);
+    for (const [value, parameter] of [
+      [input.status, 'Status'],
+      [input.bootMode, 'BootMode'],
+      [input.licenseType, 'LicenseType'],
+      [input.features, 'Features'],
+    ] as const) {
+      if (value !== undefined) {
+        fail('InvalidParameter', { parameter, reason: 'this cloud has not built it yet.' });
+      }
+    }
+    const { imageName: name, imageFamily: family, description } = input;
+    const known = await listOwnImages(tx.db, scope);
+    if (name !== undefined && known.some((each) => each.name === name && each.id !== image.id)) {
+      fail('InvalidImageName.Duplicated', { name });
+    }
+    const values = {
+      ...(name === undefined ? {} : { name }),
+      ...(family === undefined ? {} : { family }),
+      ...(description === undefined ? {} : { description }),
+    };
+    if (Object.keys(values).length === 0) return {};
+    await tx.db.updateTable('images').set(values).where('id', '=', image.id).execute();
+    await tx.record({
+      resourceType: 'image',
+      resourceId: image.id,
+      action: 'ModifyImageAttribute',
+      after: values,
+    });
+    return {};
+  },
+});
+
+/** Images are their account's alone so far. Packer asks to share each that it builds, most often with nobody. */
+export const modifyImageSharePermission = defineAction(ecs.ModifyImageSharePermission, {
+  errors: ['InvalidImageId.NotFound'],
+  async change(input, { tx, caller, regionId, fail }) {
+    await getOwnImage(tx.db, { accountId: caller.accountId, regionId }, input.imageId, fail);
+    const wishes = {
+      AddAccount: (input.addAccount ?? []).length > 0,
+      LaunchPermission: input.launchPermission !== undefined,
+      IsPublic: input.isPublic === true,
+    };
+    for (const [parameter, isWished] of Object.entries(wishes)) {
+      if (!isWished) continue;
+      fail('InvalidParameter', { parameter, reason: 'this cloud does not share images with others yet.' });
+    }
+    return {};
+  },
+});
+
+export const describeImageSharePermission = defineAction(ecs.DescribeImageSharePermission, {
+  errors: ['InvalidImageId.NotFound'],
+  async read(input, { db, caller, regionId, fail }) {
+    const page = readNumberedPage(input, { maxPageSize: 100 });
+    const scope = { accountId: caller.accountId, regionId };
+    const image = await getOwnImage(db, scope, input.imageId, fail);
+    return {
+      ...pageAnswer(page, [], 0),
+      regionId,
+      imageId: image.id,
+      accounts: { account: [] },
+      shareGroups: { shareGroup: [] },
+    };
+  },
+});
+
+async function getOwnImage(
+  db: Reader,
+  scope: Parameters<typeof findOwnImage>[1],
+  id: string,
+  fail: Fail<'InvalidImageId.NotFound'>,
+): Promise<Image> {
+  return (await findOwnImage(db, scope, id)) ?? fail('InvalidImageId.NotFound', { id });
+}
+
 function checkTexts(
-  input: ecs.CreateImageRequest,
+  input: Pick<ecs.CreateImageRequest, 'imageName' | 'imageFamily' | 'description'>,
   fail: Fail<'InvalidImageName.Malformed' | 'InvalidImageFamily.Malformed' | 'InvalidDescription.Malformed'>,
 ): void {
   const { imageName, imageFamily, description } = input;
