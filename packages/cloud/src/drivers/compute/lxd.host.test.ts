@@ -191,11 +191,13 @@ describe.skipIf(!isRoot)(`LxdComputeDriver${isRoot ? '' : ' (left out: needs roo
     const driver = await connect('contract');
     onTestFinished(async () => {
       await driver.deleteInstance('i-full');
-      await driver.deleteVolume('d-full');
+      for (const volume of ['d-full', 's-full']) await driver.deleteVolume(volume);
       await driver.close();
     });
     const spec = createSpec('i-full', { disks: [{ volume: 'd-full', path: '/mnt/d-full' }] });
-    await driver.createVolume({ name: 'd-full', sizeGiB: 1 });
+    // A copy, of the same size: it has a limit of its own.
+    await driver.createVolume({ name: 's-full', sizeGiB: 1 });
+    await driver.createVolume({ name: 'd-full', sizeGiB: 1, source: 's-full' });
     await driver.createInstance(spec);
     await driver.startInstance(spec.name);
     await runScript(driver, spec.name, 'cat /dev/zero >/mnt/d-full/filler; sync; true');
