@@ -1,0 +1,26 @@
+import type { GpuDriver, GpuInventory, GpuKind } from './driver.js';
+
+/** Cards that the operator declares for a host. */
+export interface DeclaredCards {
+  readonly model: string;
+  readonly memoryMiB: number;
+  readonly count: number;
+  readonly kind: Exclude<GpuKind, 'nvidia'>;
+}
+
+/** Cards without hardware, as the configuration names them. They are always well and have no links. */
+export class ConfiguredGpuDriver implements GpuDriver {
+  constructor(private readonly declared: readonly DeclaredCards[]) {}
+
+  async readInventory(): Promise<GpuInventory> {
+    const all = this.declared.flatMap(({ count, ...card }) => Array.from({ length: count }, () => card));
+    const cards = all.map(({ model, memoryMiB, kind }, index) => ({
+      id: `${kind}-${index}`,
+      kind,
+      product: model,
+      memoryMiB,
+      faults: [],
+    }));
+    return { cards, links: [] };
+  }
+}
