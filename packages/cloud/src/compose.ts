@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { pino } from 'pino';
+import { Catalog } from './catalog/catalog.js';
 import type { CloudConfig } from './config.js';
 import type { FaultPoints } from './domain/faults.js';
 import { cloudTag } from './domain/network/names.js';
@@ -47,7 +48,14 @@ export async function startConfiguredCloud(options: ConfiguredCloudOptions): Pro
   const lock = lockDataDirectory(dataDirectory);
   const store = Store.open(dataDirectory);
   const cloudId = await getCloudId(store);
-  const hosts = new HostRegistry({ store, log, dataDirectory, cloudId, images: options.images ?? new Map() });
+  const hosts = new HostRegistry({
+    store,
+    log,
+    dataDirectory,
+    cloudId,
+    gpuModels: new Catalog(config).gpuModels,
+    images: options.images ?? new Map(),
+  });
   await hosts.start(planned);
   const network = await openNetwork(options.engine, cloudId, config);
   const cloud = await Cloud.start({
@@ -66,6 +74,7 @@ export async function startConfiguredCloud(options: ConfiguredCloudOptions): Pro
   const operator = await startOperatorServer({
     dataDirectory,
     hosts,
+    cloud: cloud.parts,
     joiner: new HostJoiner({ kind: options.engine, dataDirectory, config, hosts }),
     tunnels: new InstanceTunnels({
       reader: store.reader,

@@ -1,14 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { GpuModels } from '../catalog/gpuModels.js';
 import type { CloudParts } from '../cloud.js';
+import { type GpuInventory, noGpus } from '../domain/gpu.js';
 import type { HostId } from '../domain/ids.js';
 import type { ComputeDriver } from '../drivers/compute/driver.js';
-import type { HostState } from '../placement/index.js';
+import type { Host, HostState } from '../placement/index.js';
 import type { Reconciler } from '../reconcile/reconciler.js';
 import {
   countAllocationsByHost,
   type HostRecord,
+  listHeldCards,
   listHostRecords,
+  parseInventory,
   putHost,
   setHostState,
 } from '../store/hosts.js';
@@ -16,10 +20,12 @@ import type { Store, Transaction } from '../store/store.js';
 import { capacityOf, type PlannedHost, parseHostEndpoint } from './hostPlan.js';
 import { type DriverContext, openDriver } from './openDriver.js';
 import type { HostDescription } from './operatorApi.js';
+import { mergeGpus, readGpus } from './readGpus.js';
 
 export interface HostRegistryOptions extends DriverContext {
   readonly store: Store;
   readonly log: Logger;
+  readonly gpuModels: GpuModels;
   /** Files of the images that every host must have, by alias. Fake hosts have all images. */
   readonly images: ReadonlyMap<string, { readonly metadata: string; readonly rootfs: string }>;
 }
@@ -39,6 +45,9 @@ const actor = { name: 'operator' };
 
 /** A host that does not answer is tried again after this time. */
 const retryMs = 3_000;
+
+/** How often the cards of real hosts are looked at. */
+const gpuIntervalMs = 60_000;
 
 /** How long a start waits for hosts; those that answer later join later. */
 const startWaitMs = 5_000;
@@ -62,7 +71,10 @@ export class HostRegistry {
     const plannedIds = new Set<string>(planned.map((host) => host.id));
     await store.transaction(actor, async (tx) => {
       const known = new Map(
-        (await tx.db.selectFrom('hosts').selectAll().execute()).map((row) => [row.id, row]),
+        (await tx.db.selectFrom('hosts').selectAll().execute()).map((row) => [
+          row.id,
+          { ...row, gpus: parseInventory(row.gpus) },
+        ]),
       );
       const used = await countAllocationsByHost(tx.db);
       for (const host of planned) {
@@ -95,6 +107,15 @@ export class HostRegistry {
   async attach(parts: CloudParts, reconciler: Reconciler): Promise<void> {
     this.cloud = { parts, reconciler };
     for (const record of await listHostRecords(this.options.store.reader)) this.publish(record);
+    void this.watchGpus();
+  }
+
+  /** Reads the cards of all hosts that answer, and tells placement which are there and well. */
+  async refreshGpus(): Promise<void> {
+    for (const record of await listHostRecords(this.options.store.reader)) {
+      const driver = this.drivers.get(record.id);
+      if (driver) this.publish(await this.updateGpus(record, driver));
+    }
   }
 
   async describe(): Promise<HostDescription[]> {
@@ -206,15 +227,43 @@ export class HostRegistry {
       const endpoint = parseHostEndpoint(record.endpoint);
       const capacity = capacityOf(resources, endpoint.overcommit);
       const isKnown = Object.entries(capacity).every(([name, value]) => Reflect.get(record, name) === value);
-      if (!isKnown) {
-        const host = { ...record, ...capacity, state: 'active', cards: [] } as const;
-        await store.transaction(actor, (tx) => putHost(tx, host));
-      }
+      const host = { ...record, ...capacity };
+      if (!isKnown) await store.transaction(actor, (tx) => putHost(tx, host));
+      const current = await this.updateGpus(host, driver);
       this.drivers.set(hostId, driver);
-      this.publish({ ...record, ...capacity });
+      this.publish(current);
     } catch (error) {
       await driver.close();
       throw error;
+    }
+  }
+
+  /** Writes down which cards the host has now, and as an event what became of each that changed. */
+  private async updateGpus(record: HostRecord, driver: ComputeDriver): Promise<HostRecord> {
+    const { store, log, gpuModels } = this.options;
+    const read = await readGpus(parseHostEndpoint(record.endpoint), driver, gpuModels).catch(
+      (error: unknown) => ({ failure: error instanceof Error ? error.message : String(error) }),
+    );
+    if ('failure' in read) log.error({ hostId: record.id, failure: read.failure }, 'cards cannot be read');
+    return store.transaction(actor, async (tx) => {
+      const held = await listHeldCards(tx.db, record.id);
+      const gpus = mergeGpus(record.gpus, read, (cardId) => held.has(cardId));
+      if (JSON.stringify(gpus) === JSON.stringify(record.gpus)) return record;
+      await putHost(tx, { ...record, gpus });
+      for (const { cardId, action, faults } of changesOf(record.gpus, gpus)) {
+        const after = { cardId, faults };
+        await tx.record({ resourceType: 'host', resourceId: record.id, action, after });
+      }
+      return { ...record, gpus };
+    });
+  }
+
+  private async watchGpus(): Promise<void> {
+    const { signal } = this.closing;
+    while (!signal.aborted) {
+      await delay(gpuIntervalMs, undefined, { signal, ref: false }).catch(() => undefined);
+      if (signal.aborted) return;
+      await this.refreshGpus().catch((err: unknown) => this.options.log.error({ err }, 'GPU watch failed'));
     }
   }
 
@@ -222,7 +271,7 @@ export class HostRegistry {
     if (!this.cloud) return;
     const isReachable = this.drivers.has(record.id);
     const state = record.state === 'draining' ? 'draining' : isReachable ? 'active' : 'lost';
-    this.cloud.parts.placement.putHost(toHost(record, state));
+    this.cloud.parts.placement.putHost(toHost(record, state, this.options.gpuModels));
     if (isReachable) this.cloud.reconciler.watchHost(record.id);
   }
 
@@ -250,27 +299,43 @@ function amountsOf(amounts: Pick<HostRecord, 'cpuMilli' | 'memoryMiB' | 'diskGiB
   return { vcpus: amounts.cpuMilli / 1000, memoryMiB: amounts.memoryMiB, diskGiB: amounts.diskGiB };
 }
 
-function toHost(record: HostRecord, state: HostState) {
-  const { id, zoneId, cpuMilli, memoryMiB, diskGiB } = record;
-  return { id, zoneId, cpuMilli, memoryMiB, diskGiB, state, cards: [] };
+function toHost(record: HostRecord, state: HostState, gpuModels: GpuModels): Host {
+  const { id, zoneId, cpuMilli, memoryMiB, diskGiB, gpus } = record;
+  return { id, zoneId, cpuMilli, memoryMiB, diskGiB, state, ...gpuModels.offer(gpus) };
+}
+
+/** What became of single cards between two readings. */
+function changesOf(before: GpuInventory, now: GpuInventory) {
+  const faultsOf = ({ cards }: GpuInventory): Map<string, string[]> =>
+    new Map(cards.map((card) => [card.id, card.faults.map((fault) => fault.message)]));
+  const [was, is] = [faultsOf(before), faultsOf(now)];
+  const removed = [...was.keys()].filter((id) => !is.has(id));
+  return [
+    ...removed.map((cardId) => ({ cardId, action: 'GpuRemoved', faults: [] as string[] })),
+    ...[...is].flatMap(([cardId, faults]) => {
+      const earlier = was.get(cardId);
+      if (earlier?.join() === faults.join()) return [];
+      const action = earlier === undefined ? 'GpuFound' : faults.length > 0 ? 'GpuFailed' : 'GpuRecovered';
+      return [{ cardId, action, faults }];
+    }),
+  ];
 }
 
 /** What the host has is known once it answers; until then what it had the last time, or nothing. */
 async function putPlannedHost(
   tx: Transaction,
   host: PlannedHost,
-  before: Pick<HostRecord, 'cpuMilli' | 'memoryMiB' | 'diskGiB'> | undefined,
+  before: Partial<Pick<HostRecord, 'cpuMilli' | 'memoryMiB' | 'diskGiB' | 'gpus'>> | undefined,
 ): Promise<void> {
-  const { cpuMilli = 0, memoryMiB = 0, diskGiB = 0 } = before ?? {};
+  const { cpuMilli = 0, memoryMiB = 0, diskGiB = 0, gpus = noGpus } = before ?? {};
   await putHost(tx, {
     id: host.id,
     regionId: host.regionId,
     zoneId: host.zoneId,
-    state: 'active',
     cpuMilli,
     memoryMiB,
     diskGiB,
-    cards: [],
+    gpus,
     endpoint: JSON.stringify(host.endpoint),
   });
 }

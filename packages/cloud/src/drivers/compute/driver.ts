@@ -17,6 +17,8 @@ export interface HostResources {
   readonly vcpus: number;
   readonly memoryMiB: number;
   readonly storageGiB: number;
+  /** What the engine tells of the host's GPUs, in its own form: see `parseEngineCards`. */
+  readonly gpuResources?: unknown;
 }
 
 /** A port of an instance on a bridge that the network driver made. */

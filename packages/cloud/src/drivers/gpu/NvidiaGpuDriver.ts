@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { GpuCard, GpuDriver, GpuInventory } from './driver.js';
+import type { GpuCard, GpuInventory } from '../../domain/gpu.js';
+import type { GpuDriver } from './driver.js';
 import { parseKernelLog } from './kernelLog.js';
 import { parseMigListing } from './nvidiaListing.js';
 import { parseNvidiaQuery } from './nvidiaQuery.js';

@@ -1,4 +1,5 @@
-import type { GpuDriver, GpuInventory, GpuKind } from './driver.js';
+import type { GpuInventory, GpuKind } from '../../domain/gpu.js';
+import type { GpuDriver } from './driver.js';
 
 /** Cards that the operator declares for a host. */
 export interface DeclaredCards {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { GpuCard } from './driver.js';
+import type { GpuCard } from '../../domain/gpu.js';
 
 /** The part of the engine's `GET /1.0/resources` that tells of cards. */
 const resourcesShape = z.object({

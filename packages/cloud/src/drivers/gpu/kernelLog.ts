@@ -1,4 +1,4 @@
-import type { GpuFault } from './driver.js';
+import type { GpuFault } from '../../domain/gpu.js';
 
 /**
  * Errors that a card does not get over without a reset or a repair (NVIDIA's catalogue of Xid errors). What a

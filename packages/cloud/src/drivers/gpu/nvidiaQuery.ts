@@ -1,5 +1,5 @@
 import { XMLParser } from 'fast-xml-parser';
-import type { GpuCard, GpuFault, MigPart } from './driver.js';
+import type { GpuCard, GpuFault, MigPart } from '../../domain/gpu.js';
 
 /** A card as `nvidia-smi -q -x` shows it, with its MIG parts where that mode is on. */
 export interface QueriedCard extends GpuCard {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { diskCategories } from '../../../catalog/disks.js';
 import type { PublicImage } from '../../../catalog/images.js';
-import { type InstanceType, placementRequestOf } from '../../../catalog/instanceTypes.js';
+import type { InstanceType } from '../../../catalog/instanceTypes.js';
 import type { ErrorCode } from '../../../domain/errors.js';
 import { createId, type HostId, type InstanceId } from '../../../domain/ids.js';
 import { checkHostName, isWellFormedName, numberedNames } from '../../../domain/instance.js';
@@ -11,6 +11,7 @@ import { placeInstance } from '../../../store/ledger.js';
 import { putTags } from '../../../store/tags.js';
 import { toMinuteTime, toSecondsTime } from '../../../store/times.js';
 import type { ChangeContext } from '../../action.js';
+import { claimOf } from '../claim.js';
 import { checkAutoReleaseTime, checkMetadataOptions, checkUserData } from './attributes.js';
 import { createInterfaces, type LaunchInterfacesInput, launchInterfaceErrors } from './launchInterfaces.js';
 import { type LaunchNetwork, type LaunchNetworkInput, readLaunchNetworks } from './launchNetwork.js';
@@ -299,10 +300,9 @@ async function placeInCandidates(
 ): Promise<(LaunchNetwork & { hostId: HostId }) | { refusal: string }> {
   const refusals = new Set<string>();
   for (const candidate of candidates) {
-    const placed = await placeInstance(tx, cloud.placement, id, {
-      ...placementRequestOf(type, diskGiB),
-      zoneId: candidate.vSwitch.zoneId,
-    });
+    const claim = claimOf(cloud, type, diskGiB);
+    const request = { ...claim.request, zoneId: candidate.vSwitch.zoneId };
+    const placed = await placeInstance(tx, cloud.placement, id, { ...claim, request });
     if ('hostId' in placed) return { ...candidate, hostId: placed.hostId };
     refusals.add(placed.refusal);
   }

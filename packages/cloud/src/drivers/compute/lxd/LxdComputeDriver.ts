@@ -118,6 +118,7 @@ export class LxdComputeDriver implements ComputeDriver {
     interface Resources {
       readonly cpu: { readonly total: number };
       readonly memory: { readonly total: number };
+      readonly gpu: unknown;
     }
     interface PoolResources {
       readonly space: { readonly total: number };
@@ -130,6 +131,7 @@ export class LxdComputeDriver implements ComputeDriver {
       vcpus: host.metadata.cpu.total,
       memoryMiB: Math.floor(host.metadata.memory.total / 1024 ** 2),
       storageGiB: Math.floor(pool.metadata.space.total / 1024 ** 3),
+      gpuResources: host.metadata.gpu,
     };
   }
 
