@@ -112,10 +112,13 @@ export class HostRegistry {
 
   /** Reads the cards of all hosts that answer, and tells placement which are there and well. */
   async refreshGpus(): Promise<void> {
-    for (const record of await listHostRecords(this.options.store.reader)) {
-      const driver = this.drivers.get(record.id);
-      if (driver) this.publish(await this.updateGpus(record, driver));
-    }
+    for (const [hostId, driver] of this.drivers) await this.refreshHostGpus(hostId, driver);
+  }
+
+  private async refreshHostGpus(hostId: HostId, driver: ComputeDriver): Promise<void> {
+    await this.updateGpus(await this.getRecord(hostId), driver);
+    // It may have been drained meanwhile.
+    this.publish(await this.getRecord(hostId));
   }
 
   async describe(): Promise<HostDescription[]> {
@@ -245,6 +248,7 @@ export class HostRegistry {
       (error: unknown) => ({ failure: error instanceof Error ? error.message : String(error) }),
     );
     if ('failure' in read) log.error({ hostId: record.id, failure: read.failure }, 'cards cannot be read');
+    else if (JSON.stringify(read) === JSON.stringify(record.gpus)) return record;
     return store.transaction(actor, async (tx) => {
       const held = await listHeldCards(tx.db, record.id);
       const gpus = mergeGpus(record.gpus, read, (cardId) => held.has(cardId));
@@ -263,7 +267,12 @@ export class HostRegistry {
     while (!signal.aborted) {
       await delay(gpuIntervalMs, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return;
-      await this.refreshGpus().catch((err: unknown) => this.options.log.error({ err }, 'GPU watch failed'));
+      for (const [hostId, driver] of this.drivers) {
+        if (driver.capabilities.engine === 'fake') continue;
+        await this.refreshHostGpus(hostId, driver).catch((err: unknown) =>
+          this.options.log.error({ err, hostId }, 'cards were not looked at'),
+        );
+      }
     }
   }
 
