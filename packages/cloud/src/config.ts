@@ -93,6 +93,10 @@ const host = z.strictObject({
   overcommit: overcommitShape.prefault({}),
   /** Absent: the cards that are found. */
   gpus: z.array(declaredCardsShape).default([]),
+  /** How slices of NVIDIA cards are kept apart; `hami` needs HAMi-core on the host. */
+  gpuSharing: z.enum(['none', 'hami']).default('none'),
+  /** Whether NVIDIA's container tools are on the host, to bring the driver's libraries into instances. */
+  nvidiaRuntime: z.boolean().default(true),
 });
 
 const eipPool = z.strictObject({

@@ -52,3 +52,27 @@ export interface GpuInventory {
 }
 
 export const noGpus: GpuInventory = { cards: [], links: [] };
+
+/** How slices share a card, see `SharingMode`. */
+export type SharingModeName = 'exclusive' | 'mig' | 'mps' | 'hami' | 'none';
+
+/** A device that an instance gets. */
+export type GpuDevice =
+  | { readonly type: 'card'; readonly pciAddress: string }
+  | {
+      readonly type: 'migPart';
+      readonly pciAddress: string;
+      readonly gpuInstanceId: number;
+      readonly computeInstanceId: number;
+    };
+
+/** What an instance gets of its cards, in terms that every engine knows. */
+export interface GpuAttachment {
+  readonly devices: readonly GpuDevice[];
+  /** Of the instance's first process. A login over SSH does not have it. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Files and directories of the host that the instance sees. */
+  readonly mounts: readonly { readonly source: string; readonly path: string; readonly readOnly: boolean }[];
+  /** Has NVIDIA's container tools bring the driver's libraries into the instance. */
+  readonly usesNvidiaRuntime: boolean;
+}
