@@ -66,6 +66,8 @@ function formatCard(card: GpuDescription): string {
       `${card.freeMemoryMiB} free of ${card.memoryMiB} MiB (${card.reportedMemoryMiB} by its driver)`,
     ],
     ['compute', `${card.freeComputePercent} % free`],
+    ['slices', `${card.sharing.mode}: memory ${card.sharing.memory}, compute ${card.sharing.compute}`],
+    ['', card.sharing.summary],
   ]);
   const holders = card.holders.map(({ instanceId, memoryMiB, computePercent, exclusive }) => [
     instanceId,

@@ -1,12 +1,13 @@
 import { claimOf } from '../actions/ecs/claim.js';
 import type { CloudParts } from '../cloud.js';
 import type { ZoneId } from '../domain/ids.js';
+import { modeOf } from '../drivers/gpu/sharing/attachGpus.js';
 import { listHostRecords } from '../store/hosts.js';
 import { HostError } from './hostRegistry.js';
 import type { GpuDescription, PlacementExplanation } from './operatorApi.js';
 
 /** All cards of the cloud, with what is free on them and who holds the rest. */
-export async function describeGpus({ store, placement }: CloudParts): Promise<GpuDescription[]> {
+export async function describeGpus({ store, placement, config }: CloudParts): Promise<GpuDescription[]> {
   const holders = new Map<string, GpuDescription['holders'][number][]>();
   for (const { owner, hostId, cards } of placement.allocations()) {
     for (const { cardId, ...share } of cards) {
@@ -16,8 +17,11 @@ export async function describeGpus({ store, placement }: CloudParts): Promise<Gp
   }
   return (await listHostRecords(store.reader)).flatMap(({ id: hostId, gpus }) => {
     const usages = new Map((placement.findHost(hostId)?.cards ?? []).map((usage) => [usage.card.id, usage]));
+    const forSlices = config.hosts.find((host) => host.id === hostId)?.gpuSharing ?? 'none';
     return gpus.cards.map((card) => {
       const usage = usages.get(card.id);
+      const mode = modeOf(card, false, forSlices);
+      const { memory, compute, faults, summary } = mode;
       return {
         id: card.id,
         hostId,
@@ -29,6 +33,7 @@ export async function describeGpus({ store, placement }: CloudParts): Promise<Gp
         ...(card.pciAddress === undefined ? {} : { pciAddress: card.pciAddress }),
         ...(card.numaNode === undefined ? {} : { numaNode: card.numaNode }),
         faults: card.faults.map((fault) => fault.message),
+        sharing: { mode: mode.name, memory, compute, faults, summary },
         freeMemoryMiB: usage?.freeMemoryMiB ?? 0,
         freeComputePercent: usage?.freeComputePercent ?? 0,
         holders: holders.get(`${hostId}/${card.id}`) ?? [],

@@ -76,6 +76,7 @@ describe("the operator's view of cards", () => {
         model: 'NVIDIA T4 16GB',
         freeMemoryMiB: 0,
         faults: [],
+        sharing: expect.objectContaining({ mode: 'none', memory: 'scheduled', compute: 'scheduled' }),
         holders: [{ instanceId: id, memoryMiB: 16_384, computePercent: 100, exclusive: true }],
       }),
     );

@@ -47,6 +47,14 @@ export interface GpuDescription {
   readonly numaNode?: number;
   /** Empty: healthy. */
   readonly faults: readonly string[];
+  /** How slices of the card are kept apart, and how far. */
+  readonly sharing: {
+    readonly mode: 'exclusive' | 'mig' | 'mps' | 'hami' | 'none';
+    readonly memory: 'enforced' | 'cooperative' | 'scheduled';
+    readonly compute: 'enforced' | 'cooperative' | 'scheduled';
+    readonly faults: 'isolated' | 'shared';
+    readonly summary: string;
+  };
   readonly freeMemoryMiB: number;
   readonly freeComputePercent: number;
   readonly holders: readonly {

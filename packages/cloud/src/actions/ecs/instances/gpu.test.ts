@@ -1,7 +1,7 @@
 import * as Ecs from '@alicloud/ecs20140526';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { InstanceId } from '../../../domain/ids.js';
+import type { HostId, InstanceId } from '../../../domain/ids.js';
 import { listAllocations } from '../../../store/hosts.js';
 import { fakeCards } from '../../../testing/gpuCards.js';
 import { startTestCloud, type TestCloud } from '../../../testing/testCloud.js';
@@ -166,6 +166,36 @@ describe('instances of GPU types', () => {
       placement.putHost({ ...host, cards: host.cards.map((card) => ({ ...card, healthy: false })) });
     }
     await expect(runOne(oneT4)).rejects.toMatchObject({ code: 'OperationDenied.NoStock' });
+  });
+
+  it('get the devices of the cards that they hold, and of others after they were stopped without charge', async () => {
+    const { store } = cloud.cloud.parts;
+    const cards = fakeCards('t4', 'Tesla T4', 15, 2).map((card, index) => ({
+      ...card,
+      kind: 'nvidia',
+      pciAddress: `0000:0${index}:00.0`,
+    }));
+    await store.transaction({ name: 'test' }, (tx) =>
+      tx.db
+        .updateTable('hosts')
+        .set({ gpus: JSON.stringify({ cards, links: [] }) })
+        .where('id', '=', 'fake-a' as HostId)
+        .execute(),
+    );
+    const deviceOf = (id: string) => cloud.compute.a.getSpec(id).gpus?.devices;
+    const first = await runOne(oneT4);
+    expect(deviceOf(first)).toEqual([
+      { type: 'card', pciAddress: `0000:0${held(first)[0]?.cardId.slice(-1)}:00.0` },
+    ]);
+    const freed = deviceOf(first);
+    await stop(first, 'StopCharging');
+    const [second, third] = [await runOne(oneT4), await runOne(oneT4)];
+    const [keeper, leaver] = held(second)[0]?.cardId === 't4-0' ? [second, third] : [third, second];
+    expect([deviceOf(second), deviceOf(third)]).toContainEqual(freed);
+    await remove(freed?.[0]?.pciAddress === '0000:00:00.0' ? leaver : keeper);
+    await startInstance(first);
+    await cloud.cloud.reconciler.idle();
+    expect(deviceOf(first)).not.toEqual(freed);
   });
 
   it('of bare-metal types have a host for themselves', async () => {
