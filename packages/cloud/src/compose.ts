@@ -33,6 +33,7 @@ export interface ConfiguredCloudOptions {
 /** A running cloud with its hosts and the operator's socket. */
 export interface ConfiguredCloud {
   readonly cloud: Cloud;
+  readonly hosts: HostRegistry;
   stop(): Promise<void>;
 }
 
@@ -92,6 +93,7 @@ export async function startConfiguredCloud(options: ConfiguredCloudOptions): Pro
   });
   return {
     cloud,
+    hosts,
     async stop() {
       await operator.close();
       await cloud.stop();

@@ -7,6 +7,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ConfiguredCloud, startConfiguredCloud } from '../compose.js';
 import { parseConfig } from '../config.js';
 import type { GpuCard } from '../domain/gpu.js';
+import type { HostId } from '../domain/ids.js';
+import { FakeComputeDriver } from '../drivers/compute/fake/FakeComputeDriver.js';
 import { connectClients } from '../testing/clients.js';
 import { operatorSocketPath } from './operatorApi.js';
 import { mergeGpus } from './readGpus.js';
@@ -116,6 +118,27 @@ describe("the operator's view of cards", () => {
     expect(await ask('POST', '/gpus/refresh')).toHaveLength(1);
     await runT4();
     await expect(runT4()).rejects.toMatchObject({ code: 'OperationDenied.NoStock' });
+  });
+});
+
+describe('a host that does not answer any more', () => {
+  it('takes nothing new and keeps what it runs, until it answers again', async () => {
+    const id = await runT4();
+    const { hosts, cloud } = running;
+    const driver = hosts.drivers.get('rack' as HostId);
+    if (!(driver instanceof FakeComputeDriver)) expect.fail('the host has a fake engine');
+    driver.setAvailable(false);
+    await hosts.checkHosts();
+    expect(await ask('GET', '/hosts/rack')).toMatchObject({ state: 'unreachable', instances: 1 });
+    expect(await ask('POST', '/placement/explain', { instanceType: 'ecs.gn6i-c4g1.xlarge' })).toMatchObject({
+      hosts: [{ text: 'the host is lost' }],
+    });
+    await expect(runT4()).rejects.toMatchObject({ code: 'OperationDenied.NoStock' });
+    expect(cloud.parts.placement.findAllocation(id)?.cards).toHaveLength(1);
+    driver.setAvailable(true);
+    await hosts.checkHosts();
+    expect(await ask('GET', '/hosts/rack')).toMatchObject({ state: 'active' });
+    await runT4();
   });
 });
 

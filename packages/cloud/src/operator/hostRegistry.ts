@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { GpuModels } from '../catalog/gpuModels.js';
 import type { CloudParts } from '../cloud.js';
-import { type GpuInventory, noGpus } from '../domain/gpu.js';
+import { noGpus } from '../domain/gpu.js';
 import type { HostId } from '../domain/ids.js';
 import type { ComputeDriver } from '../drivers/compute/driver.js';
 import type { Host, HostState } from '../placement/index.js';
@@ -10,17 +10,16 @@ import type { Reconciler } from '../reconcile/reconciler.js';
 import {
   countAllocationsByHost,
   type HostRecord,
-  listHeldCards,
   listHostRecords,
   parseInventory,
   putHost,
   setHostState,
 } from '../store/hosts.js';
 import type { Store, Transaction } from '../store/store.js';
+import { HostGpus } from './hostGpus.js';
 import { capacityOf, type PlannedHost, parseHostEndpoint } from './hostPlan.js';
 import { type DriverContext, openDriver } from './openDriver.js';
 import type { HostDescription } from './operatorApi.js';
-import { mergeGpus, readGpus } from './readGpus.js';
 
 export interface HostRegistryOptions extends DriverContext {
   readonly store: Store;
@@ -46,8 +45,14 @@ const actor = { name: 'operator' };
 /** A host that does not answer is tried again after this time. */
 const retryMs = 3_000;
 
-/** How often the cards of real hosts are looked at. */
-const gpuIntervalMs = 60_000;
+/** How often hosts are asked whether they are there. */
+const checkIntervalMs = 10_000;
+
+/** A host that has not answered after this time is not there. */
+const checkTimeoutMs = 5_000;
+
+/** Cards are looked at each so many checks: it costs the host a little. */
+const checksPerGpuReading = 6;
 
 /** How long a start waits for hosts; those that answer later join later. */
 const startWaitMs = 5_000;
@@ -63,7 +68,13 @@ export class HostRegistry {
   private readonly connecting = new Map<HostId, AbortController>();
   private cloud: { readonly parts: CloudParts; readonly reconciler: Reconciler } | undefined;
 
-  constructor(private readonly options: HostRegistryOptions) {}
+  private readonly gpus: HostGpus;
+  /** Hosts that answered before and do not now. */
+  private readonly silent = new Set<HostId>();
+
+  constructor(private readonly options: HostRegistryOptions) {
+    this.gpus = new HostGpus(options);
+  }
 
   /** Brings the store in line with the planned hosts, and connects to all that there are. */
   async start(planned: readonly PlannedHost[]): Promise<void> {
@@ -107,7 +118,7 @@ export class HostRegistry {
   async attach(parts: CloudParts, reconciler: Reconciler): Promise<void> {
     this.cloud = { parts, reconciler };
     for (const record of await listHostRecords(this.options.store.reader)) this.publish(record);
-    void this.watchGpus();
+    void this.watch();
   }
 
   /** Reads the cards of all hosts that answer, and tells placement which are there and well. */
@@ -116,7 +127,7 @@ export class HostRegistry {
   }
 
   private async refreshHostGpus(hostId: HostId, driver: ComputeDriver): Promise<void> {
-    await this.updateGpus(await this.getRecord(hostId), driver);
+    await this.gpus.update(await this.getRecord(hostId), driver);
     // It may have been drained meanwhile.
     this.publish(await this.getRecord(hostId));
   }
@@ -177,6 +188,7 @@ export class HostRegistry {
     this.cloud?.reconciler.unwatchHost(hostId);
     await this.drivers.get(hostId)?.close();
     this.drivers.delete(hostId);
+    this.silent.delete(hostId);
   }
 
   async close(): Promise<void> {
@@ -232,7 +244,7 @@ export class HostRegistry {
       const isKnown = Object.entries(capacity).every(([name, value]) => Reflect.get(record, name) === value);
       const host = { ...record, ...capacity };
       if (!isKnown) await store.transaction(actor, (tx) => putHost(tx, host));
-      const current = await this.updateGpus(host, driver);
+      const current = await this.gpus.update(host, driver);
       this.drivers.set(hostId, driver);
       this.publish(current);
     } catch (error) {
@@ -241,34 +253,31 @@ export class HostRegistry {
     }
   }
 
-  /** Writes down which cards the host has now, and as an event what became of each that changed. */
-  private async updateGpus(record: HostRecord, driver: ComputeDriver): Promise<HostRecord> {
-    const { store, log, gpuModels } = this.options;
-    const read = await readGpus(parseHostEndpoint(record.endpoint), driver, gpuModels).catch(
-      (error: unknown) => ({ failure: error instanceof Error ? error.message : String(error) }),
-    );
-    if ('failure' in read) log.error({ hostId: record.id, failure: read.failure }, 'cards cannot be read');
-    else if (JSON.stringify(read) === JSON.stringify(record.gpus)) return record;
-    return store.transaction(actor, async (tx) => {
-      const held = await listHeldCards(tx.db, record.id);
-      const gpus = mergeGpus(record.gpus, read, (cardId) => held.has(cardId));
-      if (JSON.stringify(gpus) === JSON.stringify(record.gpus)) return record;
-      await putHost(tx, { ...record, gpus });
-      for (const { cardId, action, faults } of changesOf(record.gpus, gpus)) {
-        const after = { cardId, faults };
-        await tx.record({ resourceType: 'host', resourceId: record.id, action, after });
-      }
-      return { ...record, gpus };
+  /**
+   * Asks each host whether it is there. One that is not takes nothing new, and what runs on it is left alone,
+   * until it answers again.
+   */
+  async checkHosts(): Promise<void> {
+    const checks = Array.from(this.drivers, async ([hostId, driver]) => {
+      const answers = await answersInTime(driver);
+      if (answers !== this.silent.has(hostId)) return;
+      if (answers) this.silent.delete(hostId);
+      else this.silent.add(hostId);
+      this.options.log.warn({ hostId, answers }, answers ? 'host answers again' : 'host does not answer');
+      this.publish(await this.getRecord(hostId));
     });
+    await Promise.all(checks);
   }
 
-  private async watchGpus(): Promise<void> {
+  private async watch(): Promise<void> {
     const { signal } = this.closing;
-    while (!signal.aborted) {
-      await delay(gpuIntervalMs, undefined, { signal, ref: false }).catch(() => undefined);
+    for (let check = 1; !signal.aborted; check += 1) {
+      await delay(checkIntervalMs, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return;
+      await this.checkHosts().catch((err: unknown) => this.options.log.error({ err }, 'hosts not checked'));
+      if (check % checksPerGpuReading !== 0) continue;
       for (const [hostId, driver] of this.drivers) {
-        if (driver.capabilities.engine === 'fake') continue;
+        if (driver.capabilities.engine === 'fake' || this.silent.has(hostId)) continue;
         await this.refreshHostGpus(hostId, driver).catch((err: unknown) =>
           this.options.log.error({ err, hostId }, 'cards were not looked at'),
         );
@@ -276,9 +285,13 @@ export class HostRegistry {
     }
   }
 
+  private isReachable(hostId: HostId): boolean {
+    return this.drivers.has(hostId) && !this.silent.has(hostId);
+  }
+
   private publish(record: HostRecord): void {
     if (!this.cloud) return;
-    const isReachable = this.drivers.has(record.id);
+    const isReachable = this.isReachable(record.id);
     const state = record.state === 'draining' ? 'draining' : isReachable ? 'active' : 'lost';
     this.cloud.parts.placement.putHost(toHost(record, state, this.options.gpuModels));
     if (isReachable) this.cloud.reconciler.watchHost(record.id);
@@ -293,7 +306,11 @@ export class HostRegistry {
       id: record.id,
       regionId: record.regionId,
       zoneId: record.zoneId,
-      state: driver ? (record.state === 'draining' ? 'draining' : 'active') : 'unreachable',
+      state: this.isReachable(record.id)
+        ? record.state === 'draining'
+          ? 'draining'
+          : 'active'
+        : 'unreachable',
       origin: endpoint.origin,
       engine: driver ? `${driver.capabilities.engine} ${driver.capabilities.engineVersion}` : engine.driver,
       address: engine.driver === 'fake' ? '' : (engine.socket ?? engine.url ?? ''),
@@ -304,6 +321,18 @@ export class HostRegistry {
   }
 }
 
+async function answersInTime(driver: ComputeDriver): Promise<boolean> {
+  const ended = new AbortController();
+  const late = delay(checkTimeoutMs, false, { signal: ended.signal, ref: false }).catch(() => false);
+  const answer = driver.getResources().then(
+    () => true,
+    () => false,
+  );
+  const answers = await Promise.race([answer, late]);
+  ended.abort();
+  return answers;
+}
+
 function amountsOf(amounts: Pick<HostRecord, 'cpuMilli' | 'memoryMiB' | 'diskGiB'>): HostDescription['free'] {
   return { vcpus: amounts.cpuMilli / 1000, memoryMiB: amounts.memoryMiB, diskGiB: amounts.diskGiB };
 }
@@ -311,23 +340,6 @@ function amountsOf(amounts: Pick<HostRecord, 'cpuMilli' | 'memoryMiB' | 'diskGiB
 function toHost(record: HostRecord, state: HostState, gpuModels: GpuModels): Host {
   const { id, zoneId, cpuMilli, memoryMiB, diskGiB, gpus } = record;
   return { id, zoneId, cpuMilli, memoryMiB, diskGiB, state, ...gpuModels.offer(gpus) };
-}
-
-/** What became of single cards between two readings. */
-function changesOf(before: GpuInventory, now: GpuInventory) {
-  const faultsOf = ({ cards }: GpuInventory): Map<string, string[]> =>
-    new Map(cards.map((card) => [card.id, card.faults.map((fault) => fault.message)]));
-  const [was, is] = [faultsOf(before), faultsOf(now)];
-  const removed = [...was.keys()].filter((id) => !is.has(id));
-  return [
-    ...removed.map((cardId) => ({ cardId, action: 'GpuRemoved', faults: [] as string[] })),
-    ...[...is].flatMap(([cardId, faults]) => {
-      const earlier = was.get(cardId);
-      if (earlier?.join() === faults.join()) return [];
-      const action = earlier === undefined ? 'GpuFound' : faults.length > 0 ? 'GpuFailed' : 'GpuRecovered';
-      return [{ cardId, action, faults }];
-    }),
-  ];
 }
 
 /** What the host has is known once it answers; until then what it had the last time, or nothing. */
