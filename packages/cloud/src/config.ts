@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { schedulingPolicies } from './domain/gpu.js';
 import { isIpv4Cidr } from './domain/network/cidr.js';
 
 /*
@@ -95,6 +96,8 @@ const host = z.strictObject({
   gpus: z.array(declaredCardsShape).default([]),
   /** How slices of NVIDIA cards are kept apart; `hami` needs HAMi-core on the host. */
   gpuSharing: z.enum(['none', 'hami']).default('none'),
+  /** Who computes when on software cards. */
+  gpuPolicy: z.enum(schedulingPolicies).default('weighted'),
   /** Whether NVIDIA's container tools are on the host, to bring the driver's libraries into instances. */
   nvidiaRuntime: z.boolean().default(true),
 });

@@ -35,6 +35,8 @@ export interface GpuCard {
   readonly minor?: number;
   readonly numaNode?: number;
   readonly mig?: MigPart;
+  /** Of a software card: the processors that compute it, in thousandths. */
+  readonly processorMilli?: number;
   /** Empty: healthy. */
   readonly faults: readonly GpuFault[];
 }
@@ -54,7 +56,16 @@ export interface GpuInventory {
 export const noGpus: GpuInventory = { cards: [], links: [] };
 
 /** How slices share a card, see `SharingMode`. */
-export type SharingModeName = 'exclusive' | 'mig' | 'mps' | 'hami' | 'none';
+export type SharingModeName = 'exclusive' | 'mig' | 'mps' | 'hami' | 'cgroup' | 'none';
+
+/**
+ * Who computes when on a shared card; the place in the list is the number of the policy in cGPU. `average`: a
+ * fixed slice of 1/25, others or not. `preemptive`: like parts among those that compute. `weighted`: parts by
+ * share among those that compute. `fixed`: the share and no more. `soft`: as `weighted`. `native`: no rule.
+ */
+export const schedulingPolicies = ['average', 'preemptive', 'weighted', 'fixed', 'soft', 'native'] as const;
+
+export type SchedulingPolicy = (typeof schedulingPolicies)[number];
 
 /** A device that an instance gets. */
 export type GpuDevice =
@@ -73,6 +84,10 @@ export interface GpuAttachment {
   readonly environment: Readonly<Record<string, string>>;
   /** Files and directories of the host that the instance sees. */
   readonly mounts: readonly { readonly source: string; readonly path: string; readonly readOnly: boolean }[];
+  /** What all processes of the instance together may compute: beside others by weight, or no more than the cap. */
+  readonly processors?:
+    | { readonly kind: 'weight'; readonly percent: number }
+    | { readonly kind: 'cap'; readonly milli: number };
   /** Has NVIDIA's container tools bring the driver's libraries into the instance. */
   readonly usesNvidiaRuntime: boolean;
 }

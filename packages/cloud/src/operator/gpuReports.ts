@@ -17,10 +17,11 @@ export async function describeGpus({ store, placement, config }: CloudParts): Pr
   }
   return (await listHostRecords(store.reader)).flatMap(({ id: hostId, gpus }) => {
     const usages = new Map((placement.findHost(hostId)?.cards ?? []).map((usage) => [usage.card.id, usage]));
-    const forSlices = config.hosts.find((host) => host.id === hostId)?.gpuSharing ?? 'none';
+    const host = config.hosts.find((each) => each.id === hostId);
+    const sharing = { forSlices: host?.gpuSharing ?? 'none', policy: host?.gpuPolicy ?? 'weighted' } as const;
     return gpus.cards.map((card) => {
       const usage = usages.get(card.id);
-      const mode = modeOf(card, false, forSlices);
+      const mode = modeOf(card, false, sharing);
       const { memory, compute, faults, summary } = mode;
       return {
         id: card.id,

@@ -49,7 +49,7 @@ export interface GpuDescription {
   readonly faults: readonly string[];
   /** How slices of the card are kept apart, and how far. */
   readonly sharing: {
-    readonly mode: 'exclusive' | 'mig' | 'mps' | 'hami' | 'none';
+    readonly mode: 'exclusive' | 'mig' | 'mps' | 'hami' | 'cgroup' | 'none';
     readonly memory: 'enforced' | 'cooperative' | 'scheduled';
     readonly compute: 'enforced' | 'cooperative' | 'scheduled';
     readonly faults: 'isolated' | 'shared';

@@ -15,7 +15,10 @@ export async function readGpus(
   driver: ComputeDriver,
   models: GpuModels,
 ): Promise<GpuInventory> {
-  if (gpus.length > 0) return new ConfiguredGpuDriver(gpus).readInventory();
+  if (gpus.length > 0) {
+    const { vcpus } = await driver.getResources();
+    return new ConfiguredGpuDriver(gpus, vcpus).readInventory();
+  }
   if (engine.driver === 'fake') return noGpus;
   if (engine.url === undefined) {
     try {

@@ -33,6 +33,7 @@ export async function readGpuAttachment(
   const host = config.hosts.find((each) => each.id === hostId);
   return attachGpus(parts, {
     forSlices: host?.gpuSharing ?? 'none',
+    policy: host?.gpuPolicy ?? 'weighted',
     usesNvidiaRuntime: host?.nvidiaRuntime ?? true,
   });
 }

@@ -32,6 +32,7 @@ const inventoryShape = z.object({
           profile: z.string().exactOptional(),
         })
         .exactOptional(),
+      processorMilli: z.number().exactOptional(),
       faults: z.array(
         z.object({
           code: z.enum(['ecc', 'memoryRepair', 'reset', 'xid', 'lost']),

@@ -143,15 +143,18 @@ describe('other sources of cards', () => {
     expect(parseEngineCards({ cards: null, total: 0 }, () => 2048)).toEqual([]);
   });
   it('the configuration declares cards', async () => {
-    const driver = new ConfiguredGpuDriver([
+    const declared = [
       { model: 'NVIDIA T4', memoryMiB: 16_384, count: 2, kind: 'fake' },
-      { model: 'PoCL', memoryMiB: 1024, count: 1, kind: 'software' },
-    ]);
+      { model: 'PoCL', memoryMiB: 1024, count: 2, kind: 'software' },
+    ] as const;
+    const driver = new ConfiguredGpuDriver(declared, 8);
     const { cards } = await driver.readInventory();
     expect(cards.map((card) => `${card.id} ${card.product}`)).toEqual([
       'fake-0 NVIDIA T4',
       'fake-1 NVIDIA T4',
       'software-2 PoCL',
+      'software-3 PoCL',
     ]);
+    expect(cards.map((card) => card.processorMilli)).toEqual([undefined, undefined, 4000, 4000]);
   });
 });

@@ -123,4 +123,12 @@ describe('cards of an instance', () => {
       'nvidia.driver.capabilities': 'compute,utility',
     });
   });
+
+  it('without hardware are a limit of the processors', () => {
+    const none = { devices: [], environment: {}, mounts: [], usesNvidiaRuntime: false };
+    const weight = { ...none, processors: { kind: 'weight', percent: 30 } } as const;
+    const cap = { ...none, processors: { kind: 'cap', milli: 2400 } } as const;
+    expect(formatChangingConfiguration({ ...spec, gpus: weight })['limits.cpu.allowance']).toBe('30%');
+    expect(formatChangingConfiguration({ ...spec, gpus: cap })['limits.cpu.allowance']).toBe('240ms/100ms');
+  });
 });

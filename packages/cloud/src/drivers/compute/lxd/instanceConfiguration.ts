@@ -38,7 +38,14 @@ export function formatChangingConfiguration(spec: InstanceSpec): EngineConfigura
 
 /** Keys of `formatGpuConfiguration`: those of an earlier spec must go. */
 export function isGpuKey(key: string): boolean {
-  return key.startsWith('environment.') || key.startsWith('nvidia.');
+  return key.startsWith('environment.') || key.startsWith('nvidia.') || key === 'limits.cpu.allowance';
+}
+
+/** A weight counts only beside others; a cap is time in each tenth of a second. */
+function formatAllowance(processors: NonNullable<GpuAttachment['processors']>): string {
+  return processors.kind === 'weight'
+    ? `${Math.max(1, Math.round(processors.percent))}%`
+    : `${Math.max(1, Math.round(processors.milli / 10))}ms/100ms`;
 }
 
 function formatGpuConfiguration(gpus: GpuAttachment | undefined): EngineConfiguration {
@@ -46,6 +53,7 @@ function formatGpuConfiguration(gpus: GpuAttachment | undefined): EngineConfigur
   const environment = Object.entries(gpus.environment).map(([name, value]) => [`environment.${name}`, value]);
   return {
     ...Object.fromEntries(environment),
+    ...(gpus.processors === undefined ? {} : { 'limits.cpu.allowance': formatAllowance(gpus.processors) }),
     ...(gpus.usesNvidiaRuntime
       ? { 'nvidia.runtime': 'true', 'nvidia.driver.capabilities': 'compute,utility' }
       : {}),

@@ -1,4 +1,5 @@
-import type { GpuAttachment, SharingModeName } from '../../../domain/gpu.js';
+import type { GpuAttachment, SchedulingPolicy } from '../../../domain/gpu.js';
+import { cgroup } from './cgroup.js';
 import { exclusive } from './exclusive.js';
 import { hami } from './hami.js';
 import { mig } from './mig.js';
@@ -6,35 +7,30 @@ import type { GpuPart, SharingMode } from './mode.js';
 import { mps } from './mps.js';
 import { none } from './none.js';
 
-export const sharingModes: Readonly<Record<SharingModeName, SharingMode>> = {
-  exclusive,
-  mig,
-  mps,
-  hami,
-  none,
-};
+/** Modes that an operator may choose for slices of NVIDIA cards. */
+const sliceModes = { none, hami, mps } as const;
 
-/** The mode in which an instance has a card: whole cards and MIG parts are never shared. */
-export function modeOf(
-  { mig: part }: GpuPart['card'],
-  isWhole: boolean,
-  forSlices: SharingModeName,
-): SharingMode {
-  if (part !== undefined) return mig;
-  return isWhole ? exclusive : sharingModes[forSlices];
+/** How a host's slices are to be kept apart. */
+export interface SharingOptions {
+  readonly forSlices: keyof typeof sliceModes;
+  readonly policy: SchedulingPolicy;
 }
 
-/**
- * What an instance gets of its cards. `undefined` for cards that are no hardware: an instance computes on
- * `software` cards with the libraries of its image, and on `fake` ones not at all.
- */
+/** The mode in which an instance has a card: whole cards and MIG parts are never shared. */
+export function modeOf(card: GpuPart['card'], isWhole: boolean, options: SharingOptions): SharingMode {
+  if (card.kind === 'software') return cgroup(options.policy);
+  if (card.mig !== undefined) return mig;
+  return isWhole ? exclusive : sliceModes[options.forSlices];
+}
+
+/** What an instance gets of its cards; `undefined` for `fake` ones, which are nothing. */
 export function attachGpus(
   parts: readonly (GpuPart & { readonly isWhole: boolean })[],
-  options: { readonly forSlices: SharingModeName; readonly usesNvidiaRuntime: boolean },
+  options: SharingOptions & { readonly usesNvidiaRuntime: boolean },
 ): GpuAttachment | undefined {
-  const real = parts.filter(({ card }) => card.kind === 'nvidia');
+  const real = parts.filter(({ card }) => card.kind !== 'fake');
   const [first] = real;
   if (first === undefined) return undefined;
-  const mode = modeOf(first.card, first.isWhole, options.forSlices);
-  return { ...mode.attach(real), usesNvidiaRuntime: options.usesNvidiaRuntime };
+  const usesNvidiaRuntime = options.usesNvidiaRuntime && first.card.kind === 'nvidia';
+  return { ...modeOf(first.card, first.isWhole, options).attach(real), usesNvidiaRuntime };
 }
