@@ -1,7 +1,7 @@
-import { claimOf } from '../actions/ecs/claim.js';
 import type { CloudParts } from '../cloud.js';
 import type { ZoneId } from '../domain/ids.js';
 import { modeOf } from '../drivers/gpu/sharing/attachGpus.js';
+import { claimOf } from '../store/claim.js';
 import { listHostRecords } from '../store/hosts.js';
 import { HostError } from './hostRegistry.js';
 import type { GpuDescription, PlacementExplanation } from './operatorApi.js';

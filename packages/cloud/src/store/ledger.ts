@@ -1,18 +1,12 @@
 import type { HostId, InstanceId } from '../domain/ids.js';
 import type { Allocation, ClusterModel, PlacementRequest } from '../placement/index.js';
+import type { Claim } from './claim.js';
 import type { Transaction } from './store.js';
 
 /*
  * The capacity ledger: what each instance holds on its host. Rows and the in-memory model change together;
  * when the transaction fails, the model takes back what it did.
  */
-
-/** What an instance takes from its host. */
-export interface Claim {
-  readonly request: PlacementRequest;
-  /** It takes all processors and memory, whatever the type says: a bare-metal type has its host for itself. */
-  readonly isWholeHost: boolean;
-}
 
 /** Chooses a host for a new instance and takes what it needs there. Refusals say why. */
 export async function placeInstance(

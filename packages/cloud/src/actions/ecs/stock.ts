@@ -1,7 +1,7 @@
 import type { InstanceType } from '../../catalog/instanceTypes.js';
 import type { CloudParts } from '../../cloud.js';
 import type { ZoneId } from '../../domain/ids.js';
-import { claimOf } from './claim.js';
+import { claimOf } from '../../store/claim.js';
 
 /** The system disk that stock is told for. */
 const usualSystemDiskGiB = 40;

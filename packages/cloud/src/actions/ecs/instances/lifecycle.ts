@@ -6,12 +6,12 @@ import {
   requireStatus,
   type StoppedMode,
 } from '../../../domain/instance.js';
+import { claimOf } from '../../../store/claim.js';
 import { unassociateEips } from '../../../store/eips.js';
 import { getInstance } from '../../../store/instances.js';
 import { hasReleasedCompute, resizeAllocation } from '../../../store/ledger.js';
 import type { Instance, InstanceChange } from '../../../store/tables.js';
 import { type ChangeContext, defineAction } from '../../action.js';
-import { claimOf } from '../claim.js';
 
 /** Most instances that one batch request takes (StartInstances and its kin, parameter InstanceId.N). */
 const maxBatch = 100;

@@ -1,13 +1,13 @@
 import { ecs } from '@openegs/schema';
 import { checkHostName, isWellFormedName, isWellFormedPassword } from '../../../domain/instance.js';
 import { hashPassword } from '../../../domain/password.js';
+import { claimOf } from '../../../store/claim.js';
 import { setPublicBandwidth } from '../../../store/eips.js';
 import { getInstance } from '../../../store/instances.js';
 import { hasReleasedCompute, resizeAllocation } from '../../../store/ledger.js';
 import { listInterfacesOf, wakeNetworkInterface } from '../../../store/networkInterfaces.js';
 import type { Instance, InstanceChange } from '../../../store/tables.js';
 import { type ChangeContext, defineAction } from '../../action.js';
-import { claimOf } from '../claim.js';
 import { checkAutoReleaseTime, checkMetadataOptions, checkUserData } from './attributes.js';
 
 export const modifyInstanceAttribute = defineAction(ecs.ModifyInstanceAttribute, {

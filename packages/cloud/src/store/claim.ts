@@ -1,7 +1,13 @@
-import type { InstanceType } from '../../catalog/instanceTypes.js';
-import type { CloudParts } from '../../cloud.js';
-import type { ClusterModel, HostConstraint } from '../../placement/index.js';
-import type { Claim } from '../../store/ledger.js';
+import type { InstanceType } from '../catalog/instanceTypes.js';
+import type { CloudParts } from '../cloud.js';
+import type { ClusterModel, HostConstraint, PlacementRequest } from '../placement/index.js';
+
+/** What an instance takes from its host. */
+export interface Claim {
+  readonly request: PlacementRequest;
+  /** It takes all processors and memory, whatever the type says: a bare-metal type has its host for itself. */
+  readonly isWholeHost: boolean;
+}
 
 /** The parts of a type that its host has to serve. */
 type Needs = Pick<InstanceType, 'vcpus' | 'memoryMiB' | 'gpu'> & Partial<Pick<InstanceType, 'kind'>>;
