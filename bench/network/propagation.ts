@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseConfig } from '@openegs/cloud/config';
+import { noGpus } from '@openegs/cloud/domain/gpu';
 import type { HostId, NetworkInterfaceId, RegionId, VSwitchId, ZoneId } from '@openegs/cloud/domain/ids';
 import { FakeComputeDriver } from '@openegs/cloud/drivers/compute/fake/FakeComputeDriver';
 import { LinuxNetworkDriver } from '@openegs/cloud/drivers/network/linux/driver';
@@ -62,11 +63,10 @@ export async function measurePropagation(options: {
       id: hostId,
       regionId: regionId as RegionId,
       zoneId: zoneId as ZoneId,
-      state: 'active',
       cpuMilli: 64_000,
       memoryMiB: 256 * 1024,
       diskGiB: 4096,
-      cards: [],
+      gpus: noGpus,
       endpoint: '',
     }),
   );

@@ -1,17 +1,17 @@
-import type { Catalog } from '../catalog/catalog.js';
+import type { CloudParts } from '../cloud.js';
 import type { NetworkNames } from '../domain/network/names.js';
 import type { InstanceSpec } from '../drivers/compute/driver.js';
-import type { Reader } from '../store/store.js';
 import type { Instance } from '../store/tables.js';
+import { readGpuAttachment } from './gpuAttachment.js';
 
 /** What an instance shall be on its host, read from the store. */
 export async function readInstanceSpec(
-  db: Reader,
-  catalog: Catalog,
+  parts: CloudParts,
   names: NetworkNames,
   instance: Instance,
 ): Promise<InstanceSpec> {
-  const image = catalog.images.get(instance.imageId);
+  const db = parts.store.reader;
+  const image = parts.catalog.images.get(instance.imageId);
   if (!image) throw new Error(`instance ${instance.id} has the unknown image ${instance.imageId}`);
   const nics = await db
     .selectFrom('networkInterfaces')
@@ -36,6 +36,7 @@ export async function readInstanceSpec(
           .where('regionId', '=', instance.regionId)
           .where('name', '=', instance.keyPairName)
           .executeTakeFirst();
+  const gpus = await readGpuAttachment(parts, instance);
   return {
     name: instance.id,
     image: image.alias,
@@ -49,6 +50,7 @@ export async function readInstanceSpec(
       macAddress: nic.macAddress,
       hostDevice: names.hostDevice(nic.id),
     })),
+    ...(gpus === undefined ? {} : { gpus }),
     seed: {
       instanceId: instance.id,
       hostName: instance.hostName,

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { diskCategories } from '../../../catalog/disks.js';
 import type { PublicImage } from '../../../catalog/images.js';
-import { type InstanceType, placementRequestOf } from '../../../catalog/instanceTypes.js';
+import type { InstanceType } from '../../../catalog/instanceTypes.js';
 import type { ErrorCode } from '../../../domain/errors.js';
 import { createId, type HostId, type InstanceId } from '../../../domain/ids.js';
 import { checkHostName, isWellFormedName, numberedNames } from '../../../domain/instance.js';
 import { checkTags, type TagInput } from '../../../domain/tags.js';
+import { claimOf } from '../../../store/claim.js';
 import { totalInstances } from '../../../store/instances.js';
 import { placeInstance } from '../../../store/ledger.js';
 import { putTags } from '../../../store/tags.js';
@@ -299,10 +300,9 @@ async function placeInCandidates(
 ): Promise<(LaunchNetwork & { hostId: HostId }) | { refusal: string }> {
   const refusals = new Set<string>();
   for (const candidate of candidates) {
-    const placed = await placeInstance(tx, cloud.placement, id, {
-      ...placementRequestOf(type, diskGiB),
-      zoneId: candidate.vSwitch.zoneId,
-    });
+    const claim = claimOf(cloud, type, diskGiB);
+    const request = { ...claim.request, zoneId: candidate.vSwitch.zoneId };
+    const placed = await placeInstance(tx, cloud.placement, id, { ...claim, request });
     if ('hostId' in placed) return { ...candidate, hostId: placed.hostId };
     refusals.add(placed.refusal);
   }
