@@ -6,8 +6,10 @@ import { addConfigure } from './commands/configure.js';
 import { addDoctor } from './commands/doctor.js';
 import { addDown } from './commands/down.js';
 import { addEnv } from './commands/env.js';
+import { addGpu } from './commands/gpu.js';
 import { addHost } from './commands/host.js';
 import { addInstance } from './commands/instance.js';
+import { addPlace } from './commands/place.js';
 import { addQuickstart } from './commands/quickstart.js';
 import { addServe } from './commands/serve.js';
 import { addStatus } from './commands/status.js';
@@ -31,7 +33,7 @@ export function createProgram(): Command {
     .exitOverride();
   const adders = [
     ...[addQuickstart, addUp, addDown, addStatus, addDoctor],
-    ...[addInstance, addHost, addEnv, addConfigure, addConfig],
+    ...[addInstance, addHost, addGpu, addPlace, addEnv, addConfigure, addConfig],
     ...[addServe, addTest, addCompletion],
   ];
   for (const add of adders) add(program);

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { pino } from 'pino';
+import { Catalog } from './catalog/catalog.js';
 import type { CloudConfig } from './config.js';
 import type { FaultPoints } from './domain/faults.js';
 import { cloudTag } from './domain/network/names.js';
@@ -32,6 +33,7 @@ export interface ConfiguredCloudOptions {
 /** A running cloud with its hosts and the operator's socket. */
 export interface ConfiguredCloud {
   readonly cloud: Cloud;
+  readonly hosts: HostRegistry;
   stop(): Promise<void>;
 }
 
@@ -47,7 +49,14 @@ export async function startConfiguredCloud(options: ConfiguredCloudOptions): Pro
   const lock = lockDataDirectory(dataDirectory);
   const store = Store.open(dataDirectory);
   const cloudId = await getCloudId(store);
-  const hosts = new HostRegistry({ store, log, dataDirectory, cloudId, images: options.images ?? new Map() });
+  const hosts = new HostRegistry({
+    store,
+    log,
+    dataDirectory,
+    cloudId,
+    gpuModels: new Catalog(config).gpuModels,
+    images: options.images ?? new Map(),
+  });
   await hosts.start(planned);
   const network = await openNetwork(options.engine, cloudId, config);
   const cloud = await Cloud.start({
@@ -66,6 +75,7 @@ export async function startConfiguredCloud(options: ConfiguredCloudOptions): Pro
   const operator = await startOperatorServer({
     dataDirectory,
     hosts,
+    cloud: cloud.parts,
     joiner: new HostJoiner({ kind: options.engine, dataDirectory, config, hosts }),
     tunnels: new InstanceTunnels({
       reader: store.reader,
@@ -83,6 +93,7 @@ export async function startConfiguredCloud(options: ConfiguredCloudOptions): Pro
   });
   return {
     cloud,
+    hosts,
     async stop() {
       await operator.close();
       await cloud.stop();

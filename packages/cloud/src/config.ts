@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { schedulingPolicies } from './domain/gpu.js';
 import { isIpv4Cidr } from './domain/network/cidr.js';
 
 /*
@@ -77,6 +78,16 @@ const fakeEngine = z.strictObject({
 /** How to reach a host's engine. The store keeps hosts in this form too. */
 export const engineShape = z.discriminatedUnion('driver', [lxdEngine, fakeEngine]);
 
+/** Cards that are declared, not found. The store keeps them in this form too. */
+export const declaredCardsShape = z.strictObject({
+  /** Model of instance types (`NVIDIA T4`), or any other that `gpuModels` maps to one. */
+  model: z.string().min(1),
+  memoryMiB: z.int().positive(),
+  count: z.int().positive().default(1),
+  /** `fake`: capacity only. `software`: OpenCL and Vulkan on the processors of the host. */
+  kind: z.enum(['fake', 'software']).default('fake'),
+});
+
 const host = z.strictObject({
   id: name,
   zone: name.optional(),
@@ -84,6 +95,14 @@ const host = z.strictObject({
   count: z.int().positive().default(1),
   engine: engineShape,
   overcommit: overcommitShape.prefault({}),
+  /** Absent: the cards that are found. */
+  gpus: z.array(declaredCardsShape).default([]),
+  /** How slices of NVIDIA cards are kept apart; `hami` needs HAMi-core on the host. */
+  gpuSharing: z.enum(['none', 'hami']).default('none'),
+  /** Who computes when on software cards. */
+  gpuPolicy: z.enum(schedulingPolicies).default('weighted'),
+  /** Whether NVIDIA's container tools are on the host, to bring the driver's libraries into instances. */
+  nvidiaRuntime: z.boolean().default(true),
 });
 
 const eipPool = z.strictObject({
@@ -101,6 +120,8 @@ const configShape = z.strictObject({
     .min(1)
     .default([{ id: 'cn-hangzhou', code: 'bp1', zones: ['cn-hangzhou-a', 'cn-hangzhou-b'] }]),
   hosts: z.array(host).default([]),
+  /** Which model of instance types a product serves as: `NVIDIA A10G: NVIDIA A10`. */
+  gpuModels: z.record(z.string(), z.string()).default({}),
   quotas: quotas.prefault({}),
   throttle: z
     .strictObject({
@@ -156,6 +177,9 @@ export function parseConfig(value: unknown): CloudConfig {
       : []),
     ...(config.hosts.findIndex((other) => other.id === each.id) < index
       ? [`hosts.${index}.id: another host has this name`]
+      : []),
+    ...(each.engine.driver !== 'fake' && each.gpus.some((card) => card.kind === 'fake')
+      ? [`hosts.${index}.gpus: only fake hosts have fake cards`]
       : []),
     ...(each.count > 1 && each.engine.driver !== 'fake'
       ? [`hosts.${index}.count: only fake hosts can be counted`]

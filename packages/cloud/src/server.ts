@@ -63,11 +63,15 @@ export class Cloud {
         giveFirstNetwork(tx, credentials.accountId, region, options.config),
       );
     }
+    const catalog = new Catalog(options.config);
     const parts: CloudParts = {
       config: options.config,
-      catalog: new Catalog(options.config),
+      catalog,
       store,
-      placement: ClusterModel.rebuild(await listHosts(store.reader), await listAllocations(store.reader)),
+      placement: ClusterModel.rebuild(
+        await listHosts(store.reader, catalog.gpuModels),
+        await listAllocations(store.reader),
+      ),
     };
     const faults = options.faults ?? noFaults;
     const reconciler = new Reconciler({

@@ -1,6 +1,12 @@
 import { request } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type CloudStatus, type HostDescription, operatorSocketPath } from '@openegs/cloud/operator';
+import {
+  type CloudStatus,
+  type GpuDescription,
+  type HostDescription,
+  operatorSocketPath,
+  type PlacementExplanation,
+} from '@openegs/cloud/operator';
 import { commandName } from '../context.js';
 import { CommandError } from '../errors.js';
 
@@ -53,6 +59,23 @@ export class OperatorClient {
 
   async removeHost(id: string): Promise<void> {
     await this.call('DELETE', `/hosts/${encodeURIComponent(id)}`);
+  }
+
+  listGpus(): Promise<GpuDescription[]> {
+    return this.call('GET', '/gpus');
+  }
+
+  /** Has the cards of all hosts read anew. */
+  refreshGpus(): Promise<GpuDescription[]> {
+    return this.call('POST', '/gpus/refresh');
+  }
+
+  explainPlacement(wish: {
+    readonly instanceType: string;
+    readonly zone: string | undefined;
+    readonly diskGiB: number | undefined;
+  }): Promise<PlacementExplanation> {
+    return this.call('POST', '/placement/explain', wish);
   }
 
   /** A connection to a TCP port of an instance, made from inside its VPC. */

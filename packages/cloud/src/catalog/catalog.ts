@@ -1,5 +1,6 @@
-import type { CloudConfig, RegionConfig } from '../config.js';
+import { type CloudConfig, ConfigError, type RegionConfig } from '../config.js';
 import type { RegionId, ZoneId } from '../domain/ids.js';
+import { GpuModels } from './gpuModels.js';
 import { type PublicImage, publicImages } from './images.js';
 import { type InstanceType, readInstanceTypes } from './instanceTypes.js';
 
@@ -8,11 +9,18 @@ export class Catalog {
   readonly instanceTypes: ReadonlyMap<string, InstanceType>;
   readonly images: ReadonlyMap<string, PublicImage>;
   readonly regions: readonly RegionConfig[];
+  readonly gpuModels: GpuModels;
 
   constructor(config: CloudConfig) {
     this.regions = config.regions;
     this.instanceTypes = new Map(readInstanceTypes().map((type) => [type.id, type]));
     this.images = new Map(publicImages.map((image) => [image.id, image]));
+    this.gpuModels = new GpuModels(this.instanceTypes.values(), config.gpuModels);
+    for (const [product, model] of Object.entries(config.gpuModels)) {
+      if (!this.gpuModels.models.has(model)) {
+        throw new ConfigError(`gpuModels.${product}: no instance type has "${model}"`);
+      }
+    }
   }
 
   /** @throws Error for a region that the configuration does not have. */

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import type { GpuRequest, PlacementRequest } from '../placement/index.js';
 
 /** GPUs of an instance type. */
 export interface InstanceTypeGpu {
@@ -43,6 +42,9 @@ export interface InstanceType {
 const fewestNetworkInterfaces = 2;
 const fewestAddressesPerInterface = 2;
 
+/** Of sgn8ia only the sizes of the slices are documented; the largest is taken to be the whole card. */
+const undividedGigabytes = 48;
+
 function readTable(file: string): Record<string, string>[] {
   const text = readFileSync(new URL(`../../data/${file}`, import.meta.url), 'utf8');
   const [head = '', ...lines] = text.trim().split(/\r?\n/);
@@ -55,6 +57,12 @@ function readTable(file: string): Record<string, string>[] {
 
 function number(text: string | undefined): number | undefined {
   return text === undefined || text === '' ? undefined : Number(text);
+}
+
+/** Of `1/4`: 0.25. */
+function fraction(text: string | undefined): number | undefined {
+  const [count, parts = '1'] = (text ?? '').split('/');
+  return count === undefined || count === '' ? undefined : Number(count) / Number(parts);
 }
 
 function isKind(text: string | undefined): text is InstanceType['kind'] {
@@ -82,6 +90,7 @@ export function readInstanceTypes(): InstanceType[] {
     }
     const gigabits = number(row['bandwidth_gbps_base']);
     const cardGigabytes = number(row['gpu_memory_gb_per_card']);
+    const totalGigabytes = number(row['gpu_memory_gb_total']);
     return {
       id,
       family: `ecs.${row['family']}`,
@@ -95,9 +104,10 @@ export function readInstanceTypes(): InstanceType[] {
           ? undefined
           : {
               model: row['gpu_model'] ?? '',
-              amount: number(row['gpu_amount_decimal']) ?? 0,
+              amount: fraction(row['gpu_amount']) ?? (totalGigabytes ?? 0) / undividedGigabytes,
               amountText: row['gpu_amount'] ?? '',
-              memoryMiBPerCard: cardGigabytes === undefined ? undefined : cardGigabytes * 1024,
+              memoryMiBPerCard:
+                row['gpu_amount'] === '' ? undividedGigabytes * 1024 : cardGigabytes && cardGigabytes * 1024,
             },
       bandwidthKbps: gigabits === undefined ? undefined : gigabits * 1_000_000,
       packetsPerSecond: number(row['pps']),
@@ -112,23 +122,4 @@ export function readInstanceTypes(): InstanceType[] {
       hourlyPrice: number(prices.get(id)),
     };
   });
-}
-
-/** What an instance of the type needs from its host, with a system disk of this size. */
-export function placementRequestOf(type: InstanceType, diskGiB: number): PlacementRequest {
-  const amounts = { cpuMilli: type.vcpus * 1000, memoryMiB: type.memoryMiB, diskGiB };
-  return type.gpu === undefined ? amounts : { ...amounts, gpu: gpuRequestOf(type.gpu) };
-}
-
-function gpuRequestOf({ model, amount, memoryMiBPerCard }: InstanceTypeGpu): GpuRequest {
-  const models = [model];
-  return amount >= 1
-    ? { kind: 'whole', count: amount, models }
-    : {
-        kind: 'slice',
-        count: 1,
-        memoryMiB: Math.round((memoryMiBPerCard ?? 0) * amount),
-        computePercent: Math.round(100 * amount),
-        models,
-      };
 }

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { type CloudConfig, ConfigError, engineShape, overcommitShape, type RegionConfig } from '../config.js';
+import {
+  type CloudConfig,
+  ConfigError,
+  declaredCardsShape,
+  engineShape,
+  overcommitShape,
+  type RegionConfig,
+} from '../config.js';
 import type { HostId, RegionId, ZoneId } from '../domain/ids.js';
 import type { HostResources } from '../drivers/compute/driver.js';
 import type { Amounts } from '../placement/index.js';
@@ -13,6 +20,8 @@ const endpointShape = z.strictObject({
   origin: z.enum(['config', 'operator', 'orphan']),
   engine: engineShape,
   overcommit: overcommitShape,
+  /** Cards that the operator declares; without any, those that are found. */
+  gpus: z.array(declaredCardsShape).default([]),
 });
 
 export type HostEndpoint = z.infer<typeof endpointShape>;
@@ -61,7 +70,7 @@ export function planHosts(
     return places.map((place, index) => ({
       ...place,
       id: `fake-${index + 1}` as HostId,
-      endpoint: { origin: 'config', engine: defaultFakeEngine, overcommit },
+      endpoint: { origin: 'config', engine: defaultFakeEngine, overcommit, gpus: [] },
     }));
   }
   if (config.hosts.length === 0) {
@@ -70,14 +79,15 @@ export function planHosts(
       localEngine,
       'hosts',
     );
-    return [{ ...firstPlace, id: 'local' as HostId, endpoint: { origin: 'config', engine, overcommit } }];
+    const endpoint: HostEndpoint = { origin: 'config', engine, overcommit, gpus: [] };
+    return [{ ...firstPlace, id: 'local' as HostId, endpoint }];
   }
   return config.hosts.flatMap((host, index) => {
     if (host.engine.driver === 'lxd' && kind === 'fake') {
       throw new ConfigError(`hosts.${index}.engine.driver: a cloud on the fake engine has fake hosts only`);
     }
     const engine = resolveEngine(host.engine, localEngine, `hosts.${index}.engine`);
-    const endpoint: HostEndpoint = { origin: 'config', engine, overcommit: host.overcommit };
+    const endpoint: HostEndpoint = { origin: 'config', engine, overcommit: host.overcommit, gpus: host.gpus };
     return Array.from({ length: host.count }, (_, number) => ({
       ...(places.find((place) => place.zoneId === host.zone) ?? places[number % places.length] ?? firstPlace),
       id: (host.count === 1 ? host.id : `${host.id}-${number + 1}`) as HostId,

@@ -1,18 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { GpuModels } from '../catalog/gpuModels.js';
 import type { CloudParts } from '../cloud.js';
+import { noGpus } from '../domain/gpu.js';
 import type { HostId } from '../domain/ids.js';
 import type { ComputeDriver } from '../drivers/compute/driver.js';
-import type { HostState } from '../placement/index.js';
+import type { Host, HostState } from '../placement/index.js';
 import type { Reconciler } from '../reconcile/reconciler.js';
 import {
   countTenantsByHost,
   type HostRecord,
   listHostRecords,
+  parseInventory,
   putHost,
   setHostState,
 } from '../store/hosts.js';
 import type { Store, Transaction } from '../store/store.js';
+import { HostGpus } from './hostGpus.js';
 import { capacityOf, type PlannedHost, parseHostEndpoint } from './hostPlan.js';
 import { type DriverContext, openDriver } from './openDriver.js';
 import type { HostDescription } from './operatorApi.js';
@@ -20,6 +24,7 @@ import type { HostDescription } from './operatorApi.js';
 export interface HostRegistryOptions extends DriverContext {
   readonly store: Store;
   readonly log: Logger;
+  readonly gpuModels: GpuModels;
   /** Files of the images that every host must have, by alias. Fake hosts have all images. */
   readonly images: ReadonlyMap<string, { readonly metadata: string; readonly rootfs: string }>;
 }
@@ -40,6 +45,15 @@ const actor = { name: 'operator' };
 /** A host that does not answer is tried again after this time. */
 const retryMs = 3_000;
 
+/** How often hosts are asked whether they are there. */
+const checkIntervalMs = 10_000;
+
+/** A host that has not answered after this time is not there. */
+const checkTimeoutMs = 5_000;
+
+/** Cards are looked at each so many checks: it costs the host a little. */
+const checksPerGpuReading = 6;
+
 /** How long a start waits for hosts; those that answer later join later. */
 const startWaitMs = 5_000;
 
@@ -54,7 +68,13 @@ export class HostRegistry {
   private readonly connecting = new Map<HostId, AbortController>();
   private cloud: { readonly parts: CloudParts; readonly reconciler: Reconciler } | undefined;
 
-  constructor(private readonly options: HostRegistryOptions) {}
+  private readonly gpus: HostGpus;
+  /** Hosts that answered before and do not now. */
+  private readonly silent = new Set<HostId>();
+
+  constructor(private readonly options: HostRegistryOptions) {
+    this.gpus = new HostGpus(options);
+  }
 
   /** Brings the store in line with the planned hosts, and connects to all that there are. */
   async start(planned: readonly PlannedHost[]): Promise<void> {
@@ -62,7 +82,10 @@ export class HostRegistry {
     const plannedIds = new Set<string>(planned.map((host) => host.id));
     await store.transaction(actor, async (tx) => {
       const known = new Map(
-        (await tx.db.selectFrom('hosts').selectAll().execute()).map((row) => [row.id, row]),
+        (await tx.db.selectFrom('hosts').selectAll().execute()).map((row) => [
+          row.id,
+          { ...row, gpus: parseInventory(row.gpus) },
+        ]),
       );
       const used = await countTenantsByHost(tx.db);
       for (const host of planned) {
@@ -95,6 +118,18 @@ export class HostRegistry {
   async attach(parts: CloudParts, reconciler: Reconciler): Promise<void> {
     this.cloud = { parts, reconciler };
     for (const record of await listHostRecords(this.options.store.reader)) this.publish(record);
+    void this.watch();
+  }
+
+  /** Reads the cards of all hosts that answer, and tells placement which are there and well. */
+  async refreshGpus(): Promise<void> {
+    for (const [hostId, driver] of this.drivers) await this.refreshHostGpus(hostId, driver);
+  }
+
+  private async refreshHostGpus(hostId: HostId, driver: ComputeDriver): Promise<void> {
+    await this.gpus.update(await this.getRecord(hostId), driver);
+    // It may have been drained meanwhile.
+    this.publish(await this.getRecord(hostId));
   }
 
   async describe(): Promise<HostDescription[]> {
@@ -154,6 +189,7 @@ export class HostRegistry {
     this.cloud?.reconciler.unwatchHost(hostId);
     await this.drivers.get(hostId)?.close();
     this.drivers.delete(hostId);
+    this.silent.delete(hostId);
   }
 
   async close(): Promise<void> {
@@ -207,23 +243,58 @@ export class HostRegistry {
       const endpoint = parseHostEndpoint(record.endpoint);
       const capacity = capacityOf(resources, endpoint.overcommit);
       const isKnown = Object.entries(capacity).every(([name, value]) => Reflect.get(record, name) === value);
-      if (!isKnown) {
-        const host = { ...record, ...capacity, state: 'active', cards: [] } as const;
-        await store.transaction(actor, (tx) => putHost(tx, host));
-      }
+      const host = { ...record, ...capacity };
+      if (!isKnown) await store.transaction(actor, (tx) => putHost(tx, host));
+      const current = await this.gpus.update(host, driver);
       this.drivers.set(hostId, driver);
-      this.publish({ ...record, ...capacity });
+      this.publish(current);
     } catch (error) {
       await driver.close();
       throw error;
     }
   }
 
+  /**
+   * Asks each host whether it is there. One that is not takes nothing new, and what runs on it is left alone,
+   * until it answers again.
+   */
+  async checkHosts(): Promise<void> {
+    const checks = Array.from(this.drivers, async ([hostId, driver]) => {
+      const answers = await answersInTime(driver);
+      if (answers !== this.silent.has(hostId)) return;
+      if (answers) this.silent.delete(hostId);
+      else this.silent.add(hostId);
+      this.options.log.warn({ hostId, answers }, answers ? 'host answers again' : 'host does not answer');
+      this.publish(await this.getRecord(hostId));
+    });
+    await Promise.all(checks);
+  }
+
+  private async watch(): Promise<void> {
+    const { signal } = this.closing;
+    for (let check = 1; !signal.aborted; check += 1) {
+      await delay(checkIntervalMs, undefined, { signal, ref: false }).catch(() => undefined);
+      if (signal.aborted) return;
+      await this.checkHosts().catch((err: unknown) => this.options.log.error({ err }, 'hosts not checked'));
+      if (check % checksPerGpuReading !== 0) continue;
+      for (const [hostId, driver] of this.drivers) {
+        if (driver.capabilities.engine === 'fake' || this.silent.has(hostId)) continue;
+        await this.refreshHostGpus(hostId, driver).catch((err: unknown) =>
+          this.options.log.error({ err, hostId }, 'cards were not looked at'),
+        );
+      }
+    }
+  }
+
+  private isReachable(hostId: HostId): boolean {
+    return this.drivers.has(hostId) && !this.silent.has(hostId);
+  }
+
   private publish(record: HostRecord): void {
     if (!this.cloud) return;
-    const isReachable = this.drivers.has(record.id);
+    const isReachable = this.isReachable(record.id);
     const state = record.state === 'draining' ? 'draining' : isReachable ? 'active' : 'lost';
-    this.cloud.parts.placement.putHost(toHost(record, state));
+    this.cloud.parts.placement.putHost(toHost(record, state, this.options.gpuModels));
     if (isReachable) this.cloud.reconciler.watchHost(record.id);
   }
 
@@ -236,7 +307,11 @@ export class HostRegistry {
       id: record.id,
       regionId: record.regionId,
       zoneId: record.zoneId,
-      state: driver ? (record.state === 'draining' ? 'draining' : 'active') : 'unreachable',
+      state: this.isReachable(record.id)
+        ? record.state === 'draining'
+          ? 'draining'
+          : 'active'
+        : 'unreachable',
       origin: endpoint.origin,
       engine: driver ? `${driver.capabilities.engine} ${driver.capabilities.engineVersion}` : engine.driver,
       address: engine.driver === 'fake' ? '' : (engine.socket ?? engine.url ?? ''),
@@ -247,31 +322,43 @@ export class HostRegistry {
   }
 }
 
+async function answersInTime(driver: ComputeDriver): Promise<boolean> {
+  const ended = new AbortController();
+  const late = delay(checkTimeoutMs, false, { signal: ended.signal, ref: false }).catch(() => false);
+  // The cheapest question that every engine answers: there is no such instance.
+  const answer = driver.findInstance('egs-check').then(
+    () => true,
+    () => false,
+  );
+  const answers = await Promise.race([answer, late]);
+  ended.abort();
+  return answers;
+}
+
 function amountsOf(amounts: Pick<HostRecord, 'cpuMilli' | 'memoryMiB' | 'diskGiB'>): HostDescription['free'] {
   return { vcpus: amounts.cpuMilli / 1000, memoryMiB: amounts.memoryMiB, diskGiB: amounts.diskGiB };
 }
 
-function toHost(record: HostRecord, state: HostState) {
-  const { id, zoneId, cpuMilli, memoryMiB, diskGiB } = record;
-  return { id, zoneId, cpuMilli, memoryMiB, diskGiB, state, cards: [] };
+function toHost(record: HostRecord, state: HostState, gpuModels: GpuModels): Host {
+  const { id, zoneId, cpuMilli, memoryMiB, diskGiB, gpus } = record;
+  return { id, zoneId, cpuMilli, memoryMiB, diskGiB, state, ...gpuModels.offer(gpus) };
 }
 
 /** What the host has is known once it answers; until then what it had the last time, or nothing. */
 async function putPlannedHost(
   tx: Transaction,
   host: PlannedHost,
-  before: Pick<HostRecord, 'cpuMilli' | 'memoryMiB' | 'diskGiB'> | undefined,
+  before: Partial<Pick<HostRecord, 'cpuMilli' | 'memoryMiB' | 'diskGiB' | 'gpus'>> | undefined,
 ): Promise<void> {
-  const { cpuMilli = 0, memoryMiB = 0, diskGiB = 0 } = before ?? {};
+  const { cpuMilli = 0, memoryMiB = 0, diskGiB = 0, gpus = noGpus } = before ?? {};
   await putHost(tx, {
     id: host.id,
     regionId: host.regionId,
     zoneId: host.zoneId,
-    state: 'active',
     cpuMilli,
     memoryMiB,
     diskGiB,
-    cards: [],
+    gpus,
     endpoint: JSON.stringify(host.endpoint),
   });
 }

@@ -48,7 +48,7 @@ export class HostJoiner {
       id: request.id as HostId,
       regionId: region.id as RegionId,
       zoneId: zone as ZoneId,
-      endpoint: { origin: 'operator', engine, overcommit: overcommitShape.parse({}) },
+      endpoint: { origin: 'operator', engine, overcommit: overcommitShape.parse({}), gpus: [] },
     });
   }
 }

@@ -1,7 +1,9 @@
 import { chmodSync, rmSync } from 'node:fs';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import type { CloudParts } from '../cloud.js';
 import { ConfigError } from '../config.js';
+import { describeGpus, explainPlacement } from './gpuReports.js';
 import { HostError, type HostRegistry } from './hostRegistry.js';
 import { type InstanceTunnels, TunnelError } from './instanceTunnels.js';
 import type { HostJoiner } from './joinHost.js';
@@ -12,6 +14,7 @@ export interface OperatorServerOptions {
   readonly hosts: HostRegistry;
   readonly joiner: HostJoiner;
   readonly tunnels: InstanceTunnels;
+  readonly cloud: CloudParts;
   readonly getStatus: () => Promise<CloudStatus>;
 }
 
@@ -23,6 +26,12 @@ const joinRequest = z.strictObject({
   socket: z.string().optional(),
   pool: z.string().optional(),
   project: z.string().optional(),
+});
+
+const explainRequest = z.strictObject({
+  instanceType: z.string(),
+  zone: z.string().optional(),
+  diskGiB: z.int().positive().default(40),
 });
 
 export type JoinRequest = z.infer<typeof joinRequest>;
@@ -62,6 +71,14 @@ export async function startOperatorServer(options: OperatorServerOptions): Promi
   server.get<{ Params: { id: string } }>('/hosts/:id', ({ params }) => hosts.get(params.id));
   server.post<{ Params: { id: string } }>('/hosts/:id/drain', ({ params }) => hosts.drain(params.id));
   server.post<{ Params: { id: string } }>('/hosts/:id/activate', ({ params }) => hosts.activate(params.id));
+  server.get('/gpus', () => describeGpus(options.cloud));
+  server.post('/gpus/refresh', async () => {
+    await hosts.refreshGpus();
+    return describeGpus(options.cloud);
+  });
+  server.post('/placement/explain', async (request) =>
+    explainPlacement(options.cloud, explainRequest.parse(request.body)),
+  );
   server.delete<{ Params: { id: string } }>('/hosts/:id', async ({ params }) => {
     await hosts.remove(params.id);
     return {};

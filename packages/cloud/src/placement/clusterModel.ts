@@ -1,5 +1,5 @@
 import type { HostId } from '../domain/ids.js';
-import { sharesOf } from './cardChoice.js';
+import { fittingCards, sharesOf } from './cardChoice.js';
 import { gpuKey } from './demand.js';
 import { explainHost, type HostVerdict, summarize } from './explanation.js';
 import { capacityMisfit, constraintMisfit } from './filter.js';
@@ -140,6 +140,17 @@ export class ClusterModel {
     const cards: CardUsage[] = [];
     if (request.gpu !== undefined) policy.scorer(request).score(best, cards);
     return { placed: true, hostId: best.host.id, cards: sharesOf(cards, request.gpu) };
+  }
+
+  /** The cards that a request would take on one host, in whatever state it is; undefined: too few fit. */
+  cardsOn(hostId: HostId, request: PlacementRequest): readonly CardShare[] | undefined {
+    const { gpu } = request;
+    if (gpu === undefined) return [];
+    const usage = this.getHost(hostId);
+    if (fittingCards(usage, gpu).length < gpu.count) return undefined;
+    const cards: CardUsage[] = [];
+    this.#policies[strategyOf(request)].scorer(request).score(usage, cards);
+    return sharesOf(cards, gpu);
   }
 
   /** Whether a request fits anywhere now. Unlike `place` it teaches the policies nothing. */

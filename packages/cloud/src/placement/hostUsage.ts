@@ -32,7 +32,7 @@ export class HostUsage {
   readonly cards: readonly CardUsage[];
   /** Of its cards, each once. */
   readonly models: readonly string[];
-  /** How many owners hold something here. */
+  /** How many owners compute here; those that only have disks do not count. */
   owners = 0;
   /** Counts the changes. */
   revision = 0;
@@ -100,7 +100,7 @@ export class HostUsage {
 
   #change(allocation: Allocation, sign: 1 | -1): void {
     this.revision++;
-    this.owners += sign;
+    if (allocation.cpuMilli > 0) this.owners += sign;
     this.free.cpuMilli -= sign * allocation.cpuMilli;
     this.free.memoryMiB -= sign * allocation.memoryMiB;
     this.free.diskGiB -= sign * allocation.diskGiB;

@@ -1,18 +1,18 @@
-import type { Catalog } from '../catalog/catalog.js';
+import type { CloudParts } from '../cloud.js';
 import { mountPathOf, pluggedDiskStatuses, volumeNameOf } from '../domain/disk.js';
 import type { NetworkNames } from '../domain/network/names.js';
 import type { InstanceSpec } from '../drivers/compute/driver.js';
 import { listDisksOf } from '../store/disks.js';
-import type { Reader } from '../store/store.js';
 import type { Instance } from '../store/tables.js';
+import { readGpuAttachment } from './gpuAttachment.js';
 
 /** What an instance shall be on its host, read from the store. */
 export async function readInstanceSpec(
-  db: Reader,
-  catalog: Catalog,
+  parts: CloudParts,
   names: NetworkNames,
   instance: Instance,
 ): Promise<InstanceSpec> {
+  const db = parts.store.reader;
   const nics = await db
     .selectFrom('networkInterfaces')
     .select(['id', 'vSwitchId', 'macAddress', 'deviceIndex'])
@@ -33,10 +33,11 @@ export async function readInstanceSpec(
           .where('regionId', '=', instance.regionId)
           .where('name', '=', instance.keyPairName)
           .executeTakeFirst();
+  const gpus = await readGpuAttachment(parts, instance);
   return {
     name: instance.id,
     // A custom image goes by its id on the host. It may be gone, once the instance has been made.
-    image: catalog.images.get(instance.imageId)?.alias ?? instance.imageId,
+    image: parts.catalog.images.get(instance.imageId)?.alias ?? instance.imageId,
     kind: 'container',
     vcpus: instance.vcpus,
     memoryMiB: instance.memoryMiB,
@@ -50,6 +51,7 @@ export async function readInstanceSpec(
     disks: disks
       .filter((disk) => disk.volumeVersion > 0 && pluggedDiskStatuses.includes(disk.status))
       .map((disk) => ({ volume: volumeNameOf(disk, disk.volumeVersion), path: mountPathOf(disk) })),
+    ...(gpus === undefined ? {} : { gpus }),
     seed: {
       instanceId: instance.id,
       hostName: instance.hostName,

@@ -327,7 +327,7 @@ export class InstanceLoop {
 
   private readSpec(instance: Instance): ReturnType<typeof readInstanceSpec> {
     const { parts, network } = this.options;
-    return readInstanceSpec(parts.store.reader, parts.catalog, network.names, instance);
+    return readInstanceSpec(parts, network.names, instance);
   }
 
   private driverOf(instance: Instance): ComputeDriver {

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { GpuModels } from '../catalog/gpuModels.js';
+import type { GpuInventory } from '../domain/gpu.js';
 import type { HostId, RegionId, ZoneId } from '../domain/ids.js';
 import type { Allocation, Host } from '../placement/index.js';
 import type { Reader, Transaction } from './store.js';
@@ -13,8 +15,42 @@ const shares = z.array(
   }),
 );
 
+const inventoryShape = z.object({
+  cards: z.array(
+    z.object({
+      id: z.string(),
+      kind: z.enum(['nvidia', 'software', 'fake']),
+      product: z.string(),
+      memoryMiB: z.number(),
+      pciAddress: z.string().exactOptional(),
+      minor: z.number().exactOptional(),
+      numaNode: z.number().exactOptional(),
+      mig: z
+        .object({
+          gpuInstanceId: z.number(),
+          computeInstanceId: z.number(),
+          profile: z.string().exactOptional(),
+        })
+        .exactOptional(),
+      processorMilli: z.number().exactOptional(),
+      faults: z.array(
+        z.object({
+          code: z.enum(['ecc', 'memoryRepair', 'reset', 'xid', 'lost']),
+          message: z.string(),
+        }),
+      ),
+    }),
+  ),
+  links: z.array(z.object({ between: z.tuple([z.string(), z.string()]), bandwidth: z.number() })),
+});
+
+/** Reads the column `gpus`. */
+export function parseInventory(text: string): GpuInventory {
+  return inventoryShape.parse(JSON.parse(text));
+}
+
 /** The hosts as placement sees them. */
-export async function listHosts(db: Reader): Promise<Host[]> {
+export async function listHosts(db: Reader, gpuModels: GpuModels): Promise<Host[]> {
   const rows = await db
     .selectFrom('hosts')
     .selectAll()
@@ -28,7 +64,7 @@ export async function listHosts(db: Reader): Promise<Host[]> {
     cpuMilli: row.cpuMilli,
     memoryMiB: row.memoryMiB,
     diskGiB: row.diskGiB,
-    cards: [],
+    ...gpuModels.offer(parseInventory(row.gpus)),
   }));
 }
 
@@ -42,10 +78,7 @@ export async function listAllocations(db: Reader): Promise<Allocation[]> {
 }
 
 /** Adds a host, or renews what it offers. */
-export async function putHost(
-  tx: Transaction,
-  host: Host & { readonly regionId: RegionId; readonly endpoint: string },
-): Promise<void> {
+export async function putHost(tx: Transaction, host: Omit<HostRecord, 'state'>): Promise<void> {
   const offered = {
     regionId: host.regionId,
     zoneId: host.zoneId,
@@ -53,6 +86,7 @@ export async function putHost(
     memoryMiB: host.memoryMiB,
     diskGiB: host.diskGiB,
     endpoint: host.endpoint,
+    gpus: JSON.stringify(host.gpus),
   };
   await tx.db
     .insertInto('hosts')
@@ -72,17 +106,30 @@ export interface HostRecord {
   readonly diskGiB: number;
   /** How to reach it, see `HostEndpoint`. */
   readonly endpoint: string;
+  readonly gpus: GpuInventory;
 }
 
 /** All hosts that were not removed, those that do not answer too. */
-export function listHostRecords(db: Reader): Promise<HostRecord[]> {
-  return db.selectFrom('hosts').selectAll().where('state', '<>', 'removed').orderBy('id').execute();
+export async function listHostRecords(db: Reader): Promise<HostRecord[]> {
+  const rows = await db
+    .selectFrom('hosts')
+    .selectAll()
+    .where('state', '<>', 'removed')
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => ({ ...row, gpus: parseInventory(row.gpus) }));
 }
 
 /** Moves a host between taking new instances, only keeping what it has, and being gone. */
 export async function setHostState(tx: Transaction, id: HostId, state: HostTable['state']): Promise<void> {
   await tx.db.updateTable('hosts').set({ state }).where('id', '=', id).execute();
   await tx.record({ resourceType: 'host', resourceId: id, action: 'SetHostState', after: { state } });
+}
+
+/** The cards of a host of which some instance holds a part. */
+export async function listHeldCards(db: Pick<Reader, 'selectFrom'>, hostId: HostId): Promise<Set<string>> {
+  const rows = await db.selectFrom('allocations').select('cards').where('hostId', '=', hostId).execute();
+  return new Set(rows.flatMap((row) => shares.parse(JSON.parse(row.cards)).map((share) => share.cardId)));
 }
 
 /** What a host holds for tenants. */

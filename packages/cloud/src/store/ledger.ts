@@ -1,5 +1,6 @@
 import type { DiskId, HostId, InstanceId, ZoneId } from '../domain/ids.js';
 import type { Allocation, ClusterModel, PlacementRequest } from '../placement/index.js';
+import type { Claim } from './claim.js';
 import type { Transaction } from './store.js';
 
 /*
@@ -8,17 +9,6 @@ import type { Transaction } from './store.js';
  */
 
 export type AllocationOwner = InstanceId | DiskId;
-
-/** What an instance needs: from its type, and from the size of its system disk. */
-export interface InstanceSize {
-  readonly vcpus: number;
-  readonly memoryMiB: number;
-  readonly diskGiB: number;
-}
-
-export function amountsOf(size: InstanceSize): Pick<Allocation, 'cpuMilli' | 'memoryMiB' | 'diskGiB'> {
-  return { cpuMilli: size.vcpus * 1000, memoryMiB: size.memoryMiB, diskGiB: size.diskGiB };
-}
 
 /** What a data disk needs on the host where it is. */
 export interface DiskShare {
@@ -31,14 +21,15 @@ export async function placeInstance(
   tx: Transaction,
   model: ClusterModel,
   owner: InstanceId,
-  request: PlacementRequest,
+  { request, isWholeHost }: Claim,
   dataDisks: readonly DiskShare[] = [],
 ): Promise<{ readonly hostId: HostId } | { readonly refusal: string }> {
-  const { cpuMilli, memoryMiB, diskGiB } = request;
   const dataGiB = dataDisks.reduce((sum, disk) => sum + disk.diskGiB, 0);
-  const placement = model.place({ ...request, diskGiB: diskGiB + dataGiB });
+  const placement = model.place({ ...request, diskGiB: request.diskGiB + dataGiB });
   if (!placement.placed) return { refusal: placement.summary };
   const { hostId, cards } = placement;
+  const { cpuMilli, memoryMiB } = isWholeHost ? model.getHost(hostId).host : request;
+  const { diskGiB } = request;
   await take(tx, model, { owner, hostId, cards, cpuMilli, memoryMiB, diskGiB });
   for (const disk of dataDisks) await take(tx, model, { ...onlyDisk, ...disk, hostId });
   return { hostId };
@@ -77,6 +68,25 @@ export async function putDiskOnHost(
   return undefined;
 }
 
+/**
+ * Takes so much more disk space for an instance's system disk or a data disk. Answers with what is missing on
+ * its host; `undefined` when all is well.
+ */
+export async function growDiskSpace(
+  tx: Transaction,
+  model: ClusterModel,
+  owner: AllocationOwner,
+  addedGiB: number,
+): Promise<string | undefined> {
+  const held = model.findAllocation(owner);
+  if (!held) throw new Error(`${owner} holds nothing in the ledger`);
+  const added = { ...held, ...onlyDisk, diskGiB: addedGiB };
+  const obstacle = model.getHost(held.hostId).obstacle(added);
+  if (obstacle !== undefined) return obstacle;
+  await replace(tx, model, held, { ...held, diskGiB: held.diskGiB + addedGiB });
+  return undefined;
+}
+
 /** Takes what has been found to be free. */
 async function take(tx: Transaction, model: ClusterModel, allocation: Allocation): Promise<void> {
   model.restore(allocation);
@@ -107,40 +117,50 @@ export async function releaseCompute(tx: Transaction, model: ClusterModel, owner
   if (held) await replace(tx, model, held, { ...held, cpuMilli: 0, memoryMiB: 0, cards: [] });
 }
 
-/**
- * Takes back, on the instance's own host, what it gave away while it was stopped without charge. Answers
- * with what is missing there; `undefined` when all is well.
- */
-export async function retakeCapacity(
-  tx: Transaction,
-  model: ClusterModel,
-  instance: { readonly id: InstanceId; readonly vcpus: number; readonly memoryMiB: number },
-): Promise<string | undefined> {
-  const held = model.findAllocation(instance.id);
-  if (!held || held.cpuMilli > 0) return undefined;
-  return resizeAllocation(tx, model, instance.id, {
-    vcpus: instance.vcpus,
-    memoryMiB: instance.memoryMiB,
-    diskGiB: held.diskGiB,
-  });
+/** Whether an instance gave back its processors, memory and cards. */
+export function hasReleasedCompute(model: ClusterModel, owner: InstanceId): boolean {
+  return model.findAllocation(owner)?.cpuMilli === 0;
 }
 
-/** Changes what an instance or a data disk holds on its host. Answers with what is missing there for the new size. */
+/**
+ * Changes what an instance holds on its host, or takes back what it gave away while it was stopped without
+ * charge. Cards that still serve are kept. Answers with what is missing there; `undefined` when all is well.
+ */
 export async function resizeAllocation(
   tx: Transaction,
   model: ClusterModel,
-  owner: AllocationOwner,
-  size: InstanceSize,
+  owner: InstanceId,
+  { request, isWholeHost }: Claim,
 ): Promise<string | undefined> {
   const held = model.findAllocation(owner);
   if (!held) throw new Error(`${owner} holds nothing in the ledger`);
-  const wished = { ...held, ...amountsOf(size) };
   model.release(owner);
-  const obstacle = model.getHost(held.hostId).obstacle(wished);
-  model.restore(held);
-  if (obstacle !== undefined) return obstacle;
+  let wished: Allocation;
+  try {
+    const usage = model.getHost(held.hostId);
+    const why = request.constraints?.map((each) => each.objection(held.hostId)).find((each) => each);
+    if (why !== undefined) return why;
+    const cards = keepsCards(held, request) ? held.cards : model.cardsOn(held.hostId, request);
+    if (cards === undefined) return 'too few of the GPUs of its host are free';
+    const { cpuMilli, memoryMiB } = isWholeHost ? usage.host : request;
+    wished = { ...held, cpuMilli, memoryMiB, diskGiB: request.diskGiB, cards };
+    const obstacle = usage.obstacle(wished);
+    if (obstacle !== undefined) return obstacle;
+  } finally {
+    model.restore(held);
+  }
   await replace(tx, model, held, wished);
   return undefined;
+}
+
+/** Whether the cards that are held are what is asked for. */
+function keepsCards({ cards }: Allocation, { gpu }: PlacementRequest): boolean {
+  if (cards.length !== (gpu?.count ?? 0)) return false;
+  return cards.every((share) =>
+    gpu?.kind === 'slice'
+      ? share.memoryMiB === gpu.memoryMiB && share.computePercent === gpu.computePercent
+      : share.exclusive,
+  );
 }
 
 async function replace(

@@ -64,6 +64,8 @@ export interface HostTable {
   diskGiB: number;
   /** How to reach it, see `HostEndpoint`. */
   endpoint: string;
+  /** JSON of the `GpuInventory` as it was last read. */
+  gpus: Generated<string>;
 }
 
 /** The other side of the ledger: what each instance and each data disk holds, on which host. */

@@ -33,6 +33,10 @@ const poolSizeGiB = 100;
 
 type ControlPlaneOptions = Partial<Pick<CloudOptions, 'faults' | 'log'>>;
 
+interface HostCloudOptions extends ControlPlaneOptions {
+  readonly host?: Readonly<Record<string, unknown>>;
+}
+
 /**
  * A whole cloud on real containers and real networks: an engine of its own in a directory of its own,
  * names and address ranges of its own. Needs root.
@@ -49,7 +53,8 @@ export class HostCloud {
     readonly image: BaseImage,
   ) {}
 
-  static async start(options: ControlPlaneOptions = {}): Promise<HostCloud> {
+  /** `host`: further settings of the one host, as in the configuration file. */
+  static async start({ host, ...options }: HostCloudOptions = {}): Promise<HostCloud> {
     const directory = `/var/lib/egs-test-${randomBytes(4).toString('hex')}`;
     const image = await ensureBaseImage();
     const engine = await startPrivateEngine({ directory, poolSizeGiB });
@@ -59,6 +64,7 @@ export class HostCloud {
           id: 'local',
           zone: 'cn-hangzhou-a',
           engine: { driver: 'lxd', socket: engine.socketPath, pool: engine.pool, project: engine.project },
+          ...host,
         },
       ],
       network: findFreeRanges(),

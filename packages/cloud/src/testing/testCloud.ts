@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { parseConfig } from '../config.js';
+import { type GpuInventory, noGpus } from '../domain/gpu.js';
 import type { HostId, RegionId, ZoneId } from '../domain/ids.js';
 import { FakeComputeDriver } from '../drivers/compute/fake/FakeComputeDriver.js';
 import { FakeNetworkDriver } from '../drivers/network/fake/driver.js';
@@ -32,8 +33,14 @@ export interface TestCloud extends Clients {
   stop(): Promise<void>;
 }
 
+export interface TestCloudOptions {
+  readonly config?: unknown;
+  /** Cards of the hosts `fake-a` and `fake-b`. */
+  readonly gpus?: Readonly<Record<string, GpuInventory>>;
+}
+
 /** Starts a cloud in a directory of its own; `stop` removes it. */
-export async function startTestCloud(options: { config?: unknown } = {}): Promise<TestCloud> {
+export async function startTestCloud(options: TestCloudOptions = {}): Promise<TestCloud> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'openegs-test-'));
   const network = new FakeNetworkDriver();
   const store = Store.open(dataDirectory);
@@ -48,8 +55,7 @@ export async function startTestCloud(options: { config?: unknown } = {}): Promis
         id,
         zoneId,
         regionId: testRegion,
-        state: 'active',
-        cards: [],
+        gpus: options.gpus?.[id] ?? noGpus,
         endpoint: '',
       }),
     );

@@ -1,3 +1,4 @@
+import type { GpuAttachment } from '../../domain/gpu.js';
 import type { HostId } from '../../domain/ids.js';
 
 /** How an instance is isolated: a system container or a virtual machine. */
@@ -17,6 +18,8 @@ export interface HostResources {
   readonly vcpus: number;
   readonly memoryMiB: number;
   readonly storageGiB: number;
+  /** What the engine tells of the host's GPUs, in its own form: see `parseEngineCards`. */
+  readonly gpuResources?: unknown;
 }
 
 /** A port of an instance on a bridge that the network driver made. */
@@ -82,6 +85,8 @@ export interface InstanceSpec {
   /** Data disks; the volumes must be there. */
   readonly disks: readonly InstanceDisk[];
   readonly seed: GuestSeed;
+  /** Taken over at the next start: an instance that runs keeps the cards that it has. */
+  readonly gpus?: GpuAttachment;
 }
 
 export type ObservedStatus = 'running' | 'stopped' | 'frozen' | 'error';

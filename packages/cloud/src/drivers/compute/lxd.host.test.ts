@@ -289,6 +289,32 @@ describe.skipIf(!isRoot)(`LxdComputeDriver${isRoot ? '' : ' (left out: needs roo
     }
   });
 
+  it('refuses to start with a card that is not there, and starts once the card is taken away', async () => {
+    const driver = await setUp('i-gpu');
+    const gpus = {
+      devices: [{ type: 'card', pciAddress: '0000:3b:00.0' }],
+      environment: { CUDA_DEVICE_SM_LIMIT: '50' },
+      mounts: [{ source: '/etc/hostname', path: '/usr/local/vgpu/libvgpu.so', readOnly: true }],
+      usesNvidiaRuntime: false,
+    } as const;
+    await driver.createInstance(createSpec('i-gpu', { gpus }));
+    await expect(driver.startInstance('i-gpu')).rejects.toMatchObject({ reason: 'refused' });
+    // What is no card, the engine of any machine takes.
+    await driver.updateInstance(createSpec('i-gpu', { gpus: { ...gpus, devices: [] } }));
+    await driver.startInstance('i-gpu');
+    const seen = 'test "$CUDA_DEVICE_SM_LIMIT" = 50 && test -s /usr/local/vgpu/libvgpu.so';
+    await runScript(driver, 'i-gpu', seen);
+    await runScript(driver, 'i-gpu', '! echo 1 >/usr/local/vgpu/libvgpu.so');
+    await driver.stopInstance('i-gpu');
+    await driver.updateInstance(createSpec('i-gpu'));
+    await driver.startInstance('i-gpu');
+    await runScript(
+      driver,
+      'i-gpu',
+      'test -z "$CUDA_DEVICE_SM_LIMIT" && ! test -s /usr/local/vgpu/libvgpu.so',
+    );
+  });
+
   it('works over TLS with the certificates of both sides pinned', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'egs-tls-'));
     onTestFinished(() => rm(directory, { recursive: true }));

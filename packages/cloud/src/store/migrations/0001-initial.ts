@@ -8,7 +8,8 @@ CREATE TABLE accessKeys (
 
 CREATE TABLE hosts (
   id TEXT PRIMARY KEY, regionId TEXT NOT NULL, zoneId TEXT NOT NULL, state TEXT NOT NULL,
-  cpuMilli INTEGER NOT NULL, memoryMiB INTEGER NOT NULL, diskGiB INTEGER NOT NULL, endpoint TEXT NOT NULL
+  cpuMilli INTEGER NOT NULL, memoryMiB INTEGER NOT NULL, diskGiB INTEGER NOT NULL, endpoint TEXT NOT NULL,
+  gpus TEXT NOT NULL DEFAULT '{"cards":[],"links":[]}'
 ) WITHOUT ROWID;
 
 CREATE TABLE allocations (

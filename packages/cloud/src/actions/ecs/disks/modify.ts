@@ -2,7 +2,7 @@ import { ecs } from '@openegs/schema';
 import { dataSizesOf } from '../../../catalog/disks.js';
 import type { Fail } from '../../../domain/errors.js';
 import { changeDisk, findSnapshot, getDisk, getSnapshot, isBeingSnapshotted } from '../../../store/disks.js';
-import { resizeAllocation } from '../../../store/ledger.js';
+import { growDiskSpace } from '../../../store/ledger.js';
 import type { Disk, DiskChange } from '../../../store/tables.js';
 import { type ChangeContext, defineAction } from '../../action.js';
 import {
@@ -88,12 +88,7 @@ export const resizeDisk = defineAction(ecs.ResizeDisk, {
       fail('InvalidInstanceStatus.NotRunning', { id: disk.id });
     }
     const owner = disk.type === 'system' && instance ? instance.id : disk.id;
-    const held = cloud.placement.findAllocation(owner);
-    const obstacle = await resizeAllocation(tx, cloud.placement, owner, {
-      vcpus: (held?.cpuMilli ?? 0) / 1000,
-      memoryMiB: held?.memoryMiB ?? 0,
-      diskGiB: (held?.diskGiB ?? 0) + newSize - disk.sizeGiB,
-    });
+    const obstacle = await growDiskSpace(tx, cloud.placement, owner, newSize - disk.sizeGiB);
     if (obstacle !== undefined) fail('OperationDenied.NotEnoughCapacity', { reason: obstacle });
     const hasVolume = disk.type === 'data' && disk.volumeVersion > 0;
     await changeDisk(tx, disk, 'ResizeDisk', {

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { diskCategories } from '../../../catalog/disks.js';
-import { type InstanceType, placementRequestOf } from '../../../catalog/instanceTypes.js';
+import type { InstanceType } from '../../../catalog/instanceTypes.js';
 import type { ErrorCode } from '../../../domain/errors.js';
 import { createId, type HostId, type InstanceId } from '../../../domain/ids.js';
 import { checkHostName, isWellFormedName, numberedNames } from '../../../domain/instance.js';
 import { checkTags, type TagInput } from '../../../domain/tags.js';
 import { onlyHosts } from '../../../placement/request.js';
+import { claimOf } from '../../../store/claim.js';
 import { findOwnImage, listOwnImages } from '../../../store/images.js';
 import { totalInstances } from '../../../store/instances.js';
 import { placeInstance } from '../../../store/ledger.js';
@@ -340,16 +341,18 @@ async function placeInCandidates(
 ): Promise<(LaunchNetwork & { hostId: HostId }) | { refusal: string }> {
   const refusals = new Set<string>();
   for (const candidate of candidates) {
+    const claim = claimOf(cloud, type, diskGiB);
     const request = {
-      ...placementRequestOf(type, diskGiB),
+      ...claim.request,
       zoneId: candidate.vSwitch.zoneId,
       constraints: [
+        ...(claim.request.constraints ?? []),
         ...hostsOfSnapshots(disks),
         ...(image.hostId ? [onlyHosts([image.hostId], `image ${image.id} is on another host`)] : []),
       ],
     };
     const shares = disks.map(({ share }) => share);
-    const placed = await placeInstance(tx, cloud.placement, id, request, shares);
+    const placed = await placeInstance(tx, cloud.placement, id, { ...claim, request }, shares);
     if ('hostId' in placed) return { ...candidate, hostId: placed.hostId };
     refusals.add(placed.refusal);
   }

@@ -6,9 +6,10 @@ import {
   requireStatus,
   type StoppedMode,
 } from '../../../domain/instance.js';
+import { claimOf } from '../../../store/claim.js';
 import { unassociateEips } from '../../../store/eips.js';
 import { getInstance } from '../../../store/instances.js';
-import { retakeCapacity } from '../../../store/ledger.js';
+import { hasReleasedCompute, resizeAllocation } from '../../../store/ledger.js';
 import type { Instance, InstanceChange } from '../../../store/tables.js';
 import { type ChangeContext, defineAction } from '../../action.js';
 
@@ -162,11 +163,23 @@ async function start(
     return;
   }
   requireStatus(instance, ['Stopped'], context.fail);
-  const obstacle = await retakeCapacity(context.tx, context.cloud.placement, instance);
-  if (obstacle !== undefined) {
-    context.fail('OperationDenied.NoStock', { id: instance.instanceType, reason: obstacle });
+  const { cloud, tx } = context;
+  let { generation } = instance;
+  if (hasReleasedCompute(cloud.placement, instance.id)) {
+    const { diskGiB = 0 } = cloud.placement.findAllocation(instance.id) ?? {};
+    const type = cloud.catalog.instanceTypes.get(instance.instanceType) ?? { ...instance, gpu: undefined };
+    const obstacle = await resizeAllocation(tx, cloud.placement, instance.id, claimOf(cloud, type, diskGiB));
+    if (obstacle !== undefined) {
+      context.fail('OperationDenied.NoStock', { id: instance.instanceType, reason: obstacle });
+    }
+    // Its cards may be others than before.
+    if (type.gpu !== undefined) generation += 1;
   }
-  await move(instance, context, 'StartInstance', { status: 'Starting', targetStatus: 'Running' });
+  await move(instance, context, 'StartInstance', {
+    status: 'Starting',
+    targetStatus: 'Running',
+    generation,
+  });
 }
 
 async function stop(

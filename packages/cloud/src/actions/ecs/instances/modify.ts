@@ -1,9 +1,10 @@
 import { ecs } from '@openegs/schema';
 import { checkHostName, isWellFormedName, isWellFormedPassword } from '../../../domain/instance.js';
 import { hashPassword } from '../../../domain/password.js';
+import { claimOf } from '../../../store/claim.js';
 import { setPublicBandwidth } from '../../../store/eips.js';
 import { getInstance } from '../../../store/instances.js';
-import { resizeAllocation } from '../../../store/ledger.js';
+import { hasReleasedCompute, resizeAllocation } from '../../../store/ledger.js';
 import { listInterfacesOf, wakeNetworkInterface } from '../../../store/networkInterfaces.js';
 import type { Instance, InstanceChange } from '../../../store/tables.js';
 import { type ChangeContext, defineAction } from '../../action.js';
@@ -83,23 +84,22 @@ export const modifyInstanceSpec = defineAction(ecs.ModifyInstanceSpec, {
           id: input.instanceType,
           reason: 'there is no such type.',
         });
-      if (type.gpu !== undefined) {
+      const before = cloud.catalog.instanceTypes.get(instance.instanceType);
+      if ((type.gpu ?? before?.gpu) !== undefined && type.family !== before?.family) {
         fail('InvalidInstanceType.ValueNotSupported', {
           id: type.id,
-          reason: 'an instance cannot be changed to a GPU type.',
+          reason: 'an instance with GPUs keeps its family, and one without gets none.',
         });
       }
       // A container takes its new size while it runs, where the client asks for that.
-      const isLive = instance.status === 'Running' && input.modifyMode === 'Online';
+      const isLive = instance.status === 'Running' && input.modifyMode === 'Online' && type.gpu === undefined;
       if (instance.status !== 'Stopped' && !isLive) {
         fail('InvalidInstanceStatus.NotStopped', { id: instance.id, status: instance.status });
       }
-      const held = cloud.placement.findAllocation(instance.id);
-      const obstacle = await resizeAllocation(tx, cloud.placement, instance.id, {
-        vcpus: instance.stoppedMode === 'StopCharging' ? 0 : type.vcpus,
-        memoryMiB: instance.stoppedMode === 'StopCharging' ? 0 : type.memoryMiB,
-        diskGiB: held?.diskGiB ?? 0,
-      });
+      const { diskGiB = 0 } = cloud.placement.findAllocation(instance.id) ?? {};
+      const obstacle = hasReleasedCompute(cloud.placement, instance.id)
+        ? undefined
+        : await resizeAllocation(tx, cloud.placement, instance.id, claimOf(cloud, type, diskGiB));
       if (obstacle !== undefined) fail('OperationDenied.NoStock', { id: type.id, reason: obstacle });
       Object.assign(change, {
         instanceType: type.id,

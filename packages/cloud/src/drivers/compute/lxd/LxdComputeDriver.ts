@@ -29,6 +29,7 @@ import {
   formatDevices,
   formatFixedConfiguration,
   isFinished,
+  isGpuKey,
   parseInstance,
   parseSizeMiB,
   rootDiskReserveMiB,
@@ -126,6 +127,7 @@ export class LxdComputeDriver implements ComputeDriver {
     interface Resources {
       readonly cpu: { readonly total: number };
       readonly memory: { readonly total: number };
+      readonly gpu: unknown;
     }
     interface PoolResources {
       readonly space: { readonly total: number };
@@ -138,6 +140,7 @@ export class LxdComputeDriver implements ComputeDriver {
       vcpus: host.metadata.cpu.total,
       memoryMiB: Math.floor(host.metadata.memory.total / 1024 ** 2),
       storageGiB: Math.floor(pool.metadata.space.total / 1024 ** 3),
+      gpuResources: host.metadata.gpu,
     };
   }
 
@@ -397,7 +400,8 @@ export class LxdComputeDriver implements ComputeDriver {
   async #putSpec(spec: InstanceSpec): Promise<void> {
     const { instance, etag } = await this.#get(spec.name);
     const { architecture, ephemeral, profiles, description } = instance;
-    const config = { ...instance.config, ...formatChangingConfiguration(spec) };
+    const kept = Object.entries(instance.config).filter(([key]) => !isGpuKey(key));
+    const config = { ...Object.fromEntries(kept), ...formatChangingConfiguration(spec) };
     const devices = formatDevices(spec, this.#pool, instance.devices['root']?.['size']);
     if (isEqual(config, instance.config) && isEqual(devices, instance.devices)) return;
     await this.#change('PUT', this.#path(spec.name), {

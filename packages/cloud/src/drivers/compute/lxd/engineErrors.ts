@@ -11,6 +11,8 @@ const meanings: readonly (readonly [RegExp, ComputeErrorReason])[] = [
   ],
   [/daemon is shutting down|not (yet )?ready|database is locked|etag doesn't match/i, 'unavailable'],
   [/invalid instance name|image not provided/i, 'refused'],
+  // A card that is not there, or no tools to bring its libraries in.
+  [/failed to detect requested gpu|no device found|nvidia container tools/i, 'refused'],
   [/instance not found|(storage )?volume not found|no such (instance|object)|^not found/i, 'not-found'],
 ];
 

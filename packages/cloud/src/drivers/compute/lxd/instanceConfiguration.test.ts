@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { InstanceSpec } from '../driver.js';
 import {
   type EngineInstance,
+  formatChangingConfiguration,
   formatDevices,
   formatFixedConfiguration,
   isFinished,
@@ -93,5 +94,42 @@ describe('configuration of an instance', () => {
     expect(isFinished({ ...instance, config: { ...unfinished, 'volatile.idmap.current': '[…]' } })).toBe(
       true,
     );
+  });
+});
+
+describe('cards of an instance', () => {
+  it('are named by PCI address, with the runtime that brings the libraries', () => {
+    const gpus = {
+      devices: [
+        { type: 'card', pciAddress: '0000:3b:00.0' },
+        { type: 'migPart', pciAddress: '0000:01:00.0', gpuInstanceId: 4, computeInstanceId: 0 },
+      ],
+      environment: { CUDA_DEVICE_SM_LIMIT: '50' },
+      mounts: [{ source: '/usr/local/vgpu/libvgpu.so', path: '/usr/local/vgpu/libvgpu.so', readOnly: true }],
+      usesNvidiaRuntime: true,
+    } as const;
+    expect(formatDevices({ ...spec, gpus }, 'p')).toMatchObject({
+      gpu0: { type: 'gpu', gputype: 'physical', pci: '0000:3b:00.0' },
+      gpu1: { type: 'gpu', gputype: 'mig', pci: '0000:01:00.0', 'mig.gi': '4', 'mig.ci': '0' },
+      gpumount0: {
+        type: 'disk',
+        source: '/usr/local/vgpu/libvgpu.so',
+        path: '/usr/local/vgpu/libvgpu.so',
+        readonly: 'true',
+      },
+    });
+    expect(formatChangingConfiguration({ ...spec, gpus })).toMatchObject({
+      'environment.CUDA_DEVICE_SM_LIMIT': '50',
+      'nvidia.runtime': 'true',
+      'nvidia.driver.capabilities': 'compute,utility',
+    });
+  });
+
+  it('without hardware are a limit of the processors', () => {
+    const none = { devices: [], environment: {}, mounts: [], usesNvidiaRuntime: false };
+    const weight = { ...none, processors: { kind: 'weight', percent: 30 } } as const;
+    const cap = { ...none, processors: { kind: 'cap', milli: 2400 } } as const;
+    expect(formatChangingConfiguration({ ...spec, gpus: weight })['limits.cpu.allowance']).toBe('30%');
+    expect(formatChangingConfiguration({ ...spec, gpus: cap })['limits.cpu.allowance']).toBe('240ms/100ms');
   });
 });

@@ -1,3 +1,4 @@
+import type { GpuAttachment, GpuDevice } from '../../../domain/gpu.js';
 import type { InstanceDisk, InstanceNic, InstanceSpec, ObservedInstance, ObservedStatus } from '../driver.js';
 import { formatGuestSeed, seedKey } from './guestSeedText.js';
 
@@ -31,6 +32,31 @@ export function formatChangingConfiguration(spec: InstanceSpec): EngineConfigura
     'limits.cpu': String(spec.vcpus),
     'limits.memory': `${spec.memoryMiB}MiB`,
     [seedKey]: formatGuestSeed(spec.seed),
+    ...formatGpuConfiguration(spec.gpus),
+  };
+}
+
+/** Keys of `formatGpuConfiguration`: those of an earlier spec must go. */
+export function isGpuKey(key: string): boolean {
+  return key.startsWith('environment.') || key.startsWith('nvidia.') || key === 'limits.cpu.allowance';
+}
+
+/** A weight counts only beside others; a cap is time in each tenth of a second. */
+function formatAllowance(processors: NonNullable<GpuAttachment['processors']>): string {
+  return processors.kind === 'weight'
+    ? `${Math.max(1, Math.round(processors.percent))}%`
+    : `${Math.max(1, Math.round(processors.milli / 10))}ms/100ms`;
+}
+
+function formatGpuConfiguration(gpus: GpuAttachment | undefined): EngineConfiguration {
+  if (gpus === undefined) return {};
+  const environment = Object.entries(gpus.environment).map(([name, value]) => [`environment.${name}`, value]);
+  return {
+    ...Object.fromEntries(environment),
+    ...(gpus.processors === undefined ? {} : { 'limits.cpu.allowance': formatAllowance(gpus.processors) }),
+    ...(gpus.usesNvidiaRuntime
+      ? { 'nvidia.runtime': 'true', 'nvidia.driver.capabilities': 'compute,utility' }
+      : {}),
   };
 }
 
@@ -74,7 +100,34 @@ export function formatDevices(spec: InstanceSpec, pool: string, rootSize?: strin
     },
     ...Object.fromEntries(spec.nics.map((nic) => [nic.device, formatNic(nic)])),
     ...Object.fromEntries(spec.disks.map((disk) => [disk.volume, formatDisk(disk, pool)])),
+    ...formatGpuDevices(spec.gpus),
   };
+}
+
+/** The engine looks whether there are such cards at the start only: the caller must know. */
+function formatGpuDevices(gpus: GpuAttachment | undefined): EngineDevices {
+  if (gpus === undefined) return {};
+  const devices = gpus.devices.map((device, index) => [`gpu${index}`, formatGpuDevice(device)]);
+  const mounts = gpus.mounts.map(({ source, path, readOnly }, index) => [
+    `gpumount${index}`,
+    { type: 'disk', source, path, ...(readOnly ? { readonly: 'true' } : {}) },
+  ]);
+  return Object.fromEntries([...devices, ...mounts]);
+}
+
+function formatGpuDevice(device: GpuDevice): EngineConfiguration {
+  switch (device.type) {
+    case 'card':
+      return { type: 'gpu', gputype: 'physical', pci: device.pciAddress };
+    case 'migPart':
+      return {
+        type: 'gpu',
+        gputype: 'mig',
+        pci: device.pciAddress,
+        'mig.gi': String(device.gpuInstanceId),
+        'mig.ci': String(device.computeInstanceId),
+      };
+  }
 }
 
 function formatDisk({ volume, path }: InstanceDisk, pool: string): EngineConfiguration {

@@ -108,20 +108,31 @@ export function diffElements(
   wanted: ReadonlyMap<string, NftElement>,
 ): string[] {
   if (current === wanted) return [];
-  const isSame = (one: NftElement | undefined, other: NftElement | undefined): boolean =>
-    one !== undefined && other !== undefined && one.value === other.value && one.owner === other.owner;
-  // Only names of interfaces need quotes; they come first.
-  const quote = (key: string): string => (set.type.startsWith('ifname') ? key.replace(/^\S+/, '"$&"') : key);
-  const gone = [...current.keys()].filter((key) => !isSame(current.get(key), wanted.get(key))).map(quote);
-  const added = [...wanted]
-    .filter(([key, element]) => !isSame(current.get(key), element))
-    .map(([key, { value, owner }]) =>
-      [quote(key), owner && `comment "${owner}"`, value && `: ${value}`].filter(Boolean).join(' '),
+  const gone: string[] = [];
+  const added: string[] = [];
+  for (const [key, element] of current) {
+    if (!isSameElement(element, wanted.get(key))) gone.push(quoteKey(set, key));
+  }
+  for (const [key, element] of wanted) {
+    if (isSameElement(element, current.get(key))) continue;
+    const { value, owner } = element;
+    added.push(
+      [quoteKey(set, key), owner && `comment "${owner}"`, value && `: ${value}`].filter(Boolean).join(' '),
     );
+  }
   return [
     ...(gone.length > 0 ? [`delete element ${table} ${setName} { ${gone.join(', ')} }`] : []),
     ...(added.length > 0 ? [`add element ${table} ${setName} { ${added.join(', ')} }`] : []),
   ];
+}
+
+function isSameElement(one: NftElement, other: NftElement | undefined): boolean {
+  return one === other || (other !== undefined && one.value === other.value && one.owner === other.owner);
+}
+
+/** Only names of interfaces need quotes; they come first. */
+function quoteKey({ type }: Pick<NftSet, 'type'>, key: string): string {
+  return type.startsWith('ifname') ? key.replace(/^\S+/, '"$&"') : key;
 }
 
 function beginsWith(chain: NftChain, beginning: NftChain): boolean {
@@ -129,20 +140,18 @@ function beginsWith(chain: NftChain, beginning: NftChain): boolean {
 }
 
 function hasSameFrame(current: NftTable, wanted: NftTable): boolean {
-  const setsFit = [...wanted.sets].every(([name, set]) => {
+  for (const [name, set] of wanted.sets) {
     const old = current.sets.get(name);
-    return (
-      old === undefined ||
-      (old.type === set.type && old.valueType === set.valueType && old.interval === set.interval)
-    );
-  });
-  return (
-    setsFit &&
-    [...wanted.chains].every(([name, { hook }]) => {
-      const old = current.chains.get(name);
-      return old === undefined || renderHook(old.hook) === renderHook(hook);
-    })
-  );
+    if (old === undefined || old === set) continue;
+    if (old.type !== set.type || old.valueType !== set.valueType || old.interval !== set.interval)
+      return false;
+  }
+  for (const [name, chain] of wanted.chains) {
+    const old = current.chains.get(name);
+    if (old === undefined || old === chain) continue;
+    if (renderHook(old.hook) !== renderHook(chain.hook)) return false;
+  }
+  return true;
 }
 
 function renderHook(hook: NftHook | undefined): string {
