@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
-import { readFile, statfs } from 'node:fs/promises';
+import { access, readFile, statfs } from 'node:fs/promises';
 import { release, totalmem } from 'node:os';
 import { dirname } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { findCgroupVersion } from './cgroups.js';
 import { findRunningEngine } from './engine/daemon.js';
 import { engineFlavors, findDaemon } from './engine/flavor.js';
+import { isLxcfsServing } from './lxcfs.js';
 import { networkPackages } from './machine.js';
 import { isPackageAvailable, listMissingPackages } from './packages.js';
 import { run } from './run.js';
@@ -31,6 +32,7 @@ export async function diagnose(directory: string): Promise<Diagnosis[]> {
     checkUserNamespaces,
     checkSubordinateIds,
     checkControlGroups,
+    checkGuestView,
     checkPacketFilter,
     checkBridgeFilter,
     checkTrafficPolicing,
@@ -113,6 +115,21 @@ async function checkControlGroups(): Promise<Diagnosis> {
   const version = await findCgroupVersion();
   if (version === undefined) return { name, status: 'warn', detail: 'not mounted; egs up mounts them' };
   return { name, status: 'ok', detail: `version ${version}` };
+}
+
+async function checkGuestView(): Promise<Diagnosis> {
+  const name = 'Guest view';
+  if (await isLxcfsServing()) {
+    return { name, status: 'ok', detail: 'guests see their own memory and processors (lxcfs)' };
+  }
+  const mayLook = await access('/proc/1/ns/user').then(
+    () => true,
+    () => false,
+  );
+  const detail = mayLook
+    ? 'lxcfs does not run yet; egs up starts it'
+    : 'lxcfs may not look at the first process: guests may see the host’s memory and processors';
+  return { name, status: 'warn', detail };
 }
 
 async function checkPacketFilter(): Promise<Diagnosis> {
