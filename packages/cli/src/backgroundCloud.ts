@@ -47,8 +47,11 @@ export class BackgroundCloud {
     for (;;) {
       const status = await operator.findStatus();
       if (status) return status;
-      if (hasEnded() || Date.now() > deadline) {
-        throw new CommandError(`the cloud did not start, see ${this.logSource}\n${this.readLogEnd()}`.trim());
+      if ((await hasEnded()) || Date.now() > deadline) {
+        const end = await this.readLogEnd();
+        // systemd would try again and again.
+        if (this.isUnderSystemd) await run('systemctl', ['disable', '--quiet', '--now', 'openegs.service']);
+        throw new CommandError(`the cloud did not start, see ${this.logSource}\n${end}`.trim());
       }
       await delay(pollMs);
     }
@@ -95,13 +98,16 @@ export class BackgroundCloud {
     return () => hasEnded;
   }
 
-  private readLogEnd(): string {
-    if (this.isUnderSystemd) return '';
-    return readFileSync(this.logFile, 'utf8').trimEnd().split('\n').slice(-5).join('\n');
+  private async readLogEnd(): Promise<string> {
+    const text = this.isUnderSystemd
+      ? (await run('journalctl', ['-u', 'openegs.service', '-n', '5', '-o', 'cat', '--no-pager'])).stdout
+      : readFileSync(this.logFile, 'utf8');
+    return text.trimEnd().split('\n').slice(-5).join('\n');
   }
 }
 
-async function startUnit(command: readonly string[]): Promise<() => boolean> {
+/** Gives a function that tells whether the process has ended, be it that systemd has started another. */
+async function startUnit(command: readonly string[]): Promise<() => Promise<boolean>> {
   const unit = `[Unit]
 Description=OpenEGS cloud
 After=network-online.target
@@ -119,8 +125,19 @@ WantedBy=multi-user.target
   await writeFile(unitFile, unit);
   await run('systemctl', ['daemon-reload']);
   await run('systemctl', ['enable', '--quiet', 'openegs.service']);
+  await run('systemctl', ['reset-failed', 'openegs.service']);
   await run('systemctl', ['restart', 'openegs.service']);
-  return () => false;
+  return async () => {
+    const { stdout } = await run('systemctl', [
+      'show',
+      '-p',
+      'NRestarts',
+      '-p',
+      'ActiveState',
+      'openegs.service',
+    ]);
+    return !stdout.includes('NRestarts=0\n') || /^ActiveState=(failed|inactive)$/m.test(stdout);
+  };
 }
 
 /** systemd.service(5), quoting: `%` and `$` have a meaning of their own. */

@@ -14,7 +14,8 @@ export function addDown(program: Command): void {
     .summary('stop the cloud')
     .description(
       'Stops the cloud. Instances keep running, and "egs up" takes them up again. With --purge everything ' +
-        'that OpenEGS made goes: instances, networks, engine, keys, state. Packages stay installed.',
+        'that OpenEGS made goes: instances, networks, engine, keys, state. Packages stay installed, and the ' +
+        'image that was built stays in /var/cache/openegs.',
     )
     .option('--purge', 'also remove instances, networks, engine and all state')
     .option('--config <file>', 'the configuration file that "egs up" was given')

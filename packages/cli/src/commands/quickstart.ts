@@ -20,6 +20,7 @@ export function addQuickstart(program: Command): void {
     )
     .option('--listen <host:port>', 'where the API answers', defaultListen)
     .option('--engine <lxd|fake>', 'real instances, or instances in memory (default: lxd as root, else fake)')
+    .option('--config <file>', 'configuration file, see "egs config check"')
     .action(async (options: UpOptions, command: Command) => {
       const context = createContext(command);
       const { output } = context;

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { CloudStatus } from '@openegs/cloud/operator';
 import type { Command } from 'commander';
 import { OperatorClient } from '../api/operatorClient.js';
@@ -65,7 +66,8 @@ export async function bringUp(context: Context, options: UpOptions): Promise<Clo
   await supplyEngine(context, engine, config);
   const serveArguments = [
     ...['--engine', engine, '--listen', options.listen],
-    ...(options.config === undefined ? [] : ['--config', options.config]),
+    // The cloud runs in another directory than this command.
+    ...(options.config === undefined ? [] : ['--config', resolve(options.config)]),
   ];
   return progress.run('Cloud', () => new BackgroundCloud(dataDirectory).start(serveArguments));
 }
