@@ -40,6 +40,7 @@ export class BackgroundCloud {
 
   /** Starts it and returns when it is ready. */
   async start(serveArguments: readonly string[]): Promise<CloudStatus> {
+    const since = `@${Math.floor(Date.now() / 1000)}`;
     const command = [process.execPath, mainFile, 'serve', '--data', this.dataDirectory, ...serveArguments];
     const hasEnded = this.isUnderSystemd ? await startUnit(command) : await this.spawn(command);
     const operator = new OperatorClient(this.dataDirectory);
@@ -48,7 +49,7 @@ export class BackgroundCloud {
       const status = await operator.findStatus();
       if (status) return status;
       if ((await hasEnded()) || Date.now() > deadline) {
-        const end = await this.readLogEnd();
+        const end = await this.readLogEnd(since);
         // systemd would try again and again.
         if (this.isUnderSystemd) await run('systemctl', ['disable', '--quiet', '--now', 'openegs.service']);
         throw new CommandError(`the cloud did not start, see ${this.logSource}\n${end}`.trim());
@@ -98,9 +99,11 @@ export class BackgroundCloud {
     return () => hasEnded;
   }
 
-  private async readLogEnd(): Promise<string> {
+  /** The last lines of what it has said. `since`: a time that journalctl(1) understands. */
+  private async readLogEnd(since: string): Promise<string> {
+    const unitLog = ['-u', 'openegs.service', '--since', since, '-o', 'cat', '--no-pager'];
     const text = this.isUnderSystemd
-      ? (await run('journalctl', ['-u', 'openegs.service', '-n', '5', '-o', 'cat', '--no-pager'])).stdout
+      ? (await run('journalctl', unitLog)).stdout
       : readFileSync(this.logFile, 'utf8');
     return text.trimEnd().split('\n').slice(-5).join('\n');
   }
@@ -128,14 +131,8 @@ WantedBy=multi-user.target
   await run('systemctl', ['reset-failed', 'openegs.service']);
   await run('systemctl', ['restart', 'openegs.service']);
   return async () => {
-    const { stdout } = await run('systemctl', [
-      'show',
-      '-p',
-      'NRestarts',
-      '-p',
-      'ActiveState',
-      'openegs.service',
-    ]);
+    const properties = ['--property', 'NRestarts,ActiveState'];
+    const { stdout } = await run('systemctl', ['show', ...properties, 'openegs.service']);
     return !stdout.includes('NRestarts=0\n') || /^ActiveState=(failed|inactive)$/m.test(stdout);
   };
 }
