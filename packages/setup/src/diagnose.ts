@@ -10,6 +10,7 @@ import { isLxcfsServing } from './lxcfs.js';
 import { networkPackages } from './machine.js';
 import { isPackageAvailable, listMissingPackages } from './packages.js';
 import { run } from './run.js';
+import { hasSystemd } from './systemd.js';
 
 /** One thing that a cloud needs of the machine, or could use. */
 export interface Diagnosis {
@@ -122,14 +123,16 @@ async function checkGuestView(): Promise<Diagnosis> {
   if (await isLxcfsServing()) {
     return { name, status: 'ok', detail: 'guests see their own memory and processors (lxcfs)' };
   }
+  if (existsSync('/var/snap/lxd/common/lxd'))
+    return { name, status: 'ok', detail: 'LXD’s snap has its own lxcfs' };
   const mayLook = await access('/proc/1/ns/user').then(
     () => true,
     () => false,
   );
-  const detail = mayLook
-    ? 'lxcfs does not run yet; egs up starts it'
-    : 'lxcfs may not look at the first process: guests may see the host’s memory and processors';
-  return { name, status: 'warn', detail };
+  const reason = mayLook ? 'lxcfs does not run' : 'lxcfs may not look at the first process';
+  const detail = `${reason}: guests may see the host’s memory and processors`;
+  const mend = hasSystemd() ? 'systemctl enable --now lxcfs' : 'sudo ./egs up';
+  return { name, status: 'warn', detail, ...(mayLook ? { mend } : {}) };
 }
 
 async function checkPacketFilter(): Promise<Diagnosis> {

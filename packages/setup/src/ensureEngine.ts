@@ -6,7 +6,8 @@ import { chooseFlavor } from './engine/flavor.js';
 import { ensureProject } from './engine/project.js';
 import { removeEngine, removeProject } from './engine/remove.js';
 import { choosePoolSizeGiB, ensureStoragePool } from './engine/storagePool.js';
-import { prepareMachine } from './machine.js';
+import { networkPackages, prepareMachine } from './machine.js';
+import { ensurePackages } from './packages.js';
 import { startPrivateEngine } from './privateEngine.js';
 import { run } from './run.js';
 import { type OnStep, step } from './steps.js';
@@ -35,6 +36,7 @@ export async function ensureEngine(options: EnsureEngineOptions): Promise<CloudE
   const isOwn = existsSync(describeEngineHome(directory).directory);
   const running = isOwn ? undefined : await findRunningEngine();
   if (running !== undefined) {
+    await step(onStep, 'Packages', () => ensurePackages(networkPackages));
     await step(onStep, 'Kernel parameters', ensureSysctls);
     return shareEngine(running, onStep);
   }
