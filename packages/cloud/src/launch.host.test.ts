@@ -1,5 +1,5 @@
 import { execFile as execFileWithCallback } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,41 +10,79 @@ import { HostCloud } from './testing/hostCloud.js';
 
 const execFile = promisify(execFileWithCallback);
 
-describe('a cloud on this machine', () => {
+describe('a real instance', () => {
   let host: HostCloud;
   let clients: Clients;
-  let keys: string;
+  let directory: string;
+  let instanceId: string;
 
   beforeAll(async () => {
     host = await HostCloud.start();
     clients = connectClients(host.cloud);
-    keys = await mkdtemp(join(tmpdir(), 'egs-keys-'));
-    await execFile('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(keys, 'id')]);
+    directory = await mkdtemp(join(tmpdir(), 'egs-keys-'));
+    await execFile('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(directory, 'id')]);
+    const publicKeyBody = (await readFile(join(directory, 'id.pub'), 'utf8')).trim();
+    await clients.ecs.importKeyPair(
+      new Ecs.ImportKeyPairRequest({ regionId: host.regionId, keyPairName: 'owner', publicKeyBody }),
+    );
   }, 300_000);
   afterAll(async () => {
     await host?.stop();
-    if (keys) await rm(keys, { recursive: true });
+    if (directory) await rm(directory, { recursive: true });
   }, 120_000);
 
-  it('starts an instance', async () => {
-    const t0 = performance.now();
+  async function describeInstance() {
+    const { body } = await clients.ecs.describeInstances(
+      new Ecs.DescribeInstancesRequest({ regionId: host.regionId }),
+    );
+    return body?.instances?.instance?.[0];
+  }
+
+  it('is running soon after RunInstances', async () => {
     const { body } = await clients.ecs.runInstances(
       new Ecs.RunInstancesRequest({
         regionId: host.regionId,
         imageId: host.image.name,
         instanceType: 'ecs.c6.large',
-        password: 'Secret-123',
+        hostName: 'first-one',
+        keyPairName: 'owner',
       }),
     );
-    const t1 = performance.now();
+    instanceId = body?.instanceIdSets?.instanceIdSet?.[0] ?? '';
     await host.cloud.reconciler.idle();
-    const t2 = performance.now();
-    const { body: list } = await clients.ecs.describeInstances(
-      new Ecs.DescribeInstancesRequest({ regionId: host.regionId }),
-    );
-    console.log('answer', t1 - t0, 'running', t2 - t0);
-    console.log(JSON.stringify(list?.instances?.instance?.[0]));
-    expect(list?.instances?.instance?.[0]?.status).toBe('Running');
-    expect(body?.instanceIdSets?.instanceIdSet).toHaveLength(1);
+    expect(await describeInstance()).toMatchObject({ instanceId, status: 'Running', hostName: 'first-one' });
+    expect(await host.compute.findInstance(instanceId)).toMatchObject({
+      status: 'running',
+      vcpus: 2,
+      memoryMiB: 4096,
+      rootDiskGiB: 40,
+    });
   }, 120_000);
+
+  it('lets its owner in with the key, under its own name and address', async () => {
+    const instance = await describeInstance();
+    const namespace = host.namespaceOf(instance?.vpcAttributes?.vpcId ?? '');
+    const address = instance?.vpcAttributes?.privateIpAddress?.ipAddress?.[0] ?? '';
+    const login = () =>
+      execFile('ip', [
+        ...['netns', 'exec', namespace, 'ssh', '-i', join(directory, 'id'), '-o', 'BatchMode=yes'],
+        ...['-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null', '-o', 'LogLevel=ERROR'],
+        ...['-o', 'ConnectTimeout=2', `root@${address}`, 'hostname; hostname -I; whoami'],
+      ]);
+    await expect
+      .poll(async () => (await login()).stdout.split(/\s+/), { timeout: 30_000, interval: 100 })
+      .toEqual(['first-one', address, 'root', '']);
+  }, 60_000);
+
+  it('is gone from host and network after DeleteInstance', async () => {
+    const instance = await describeInstance();
+    await clients.ecs.deleteInstance(new Ecs.DeleteInstanceRequest({ instanceId, force: true }));
+    expect(await describeInstance()).toBeUndefined();
+    await host.cloud.reconciler.idle();
+    expect(await host.compute.listInstances()).toEqual([]);
+    expect(host.cloud.parts.placement.findAllocation(instanceId)).toBeUndefined();
+    const { stdout } = await execFile('ip', ['-o', 'link']);
+    const mac = instance?.networkInterfaces?.networkInterface?.[0]?.macAddress ?? 'no address';
+    expect(stdout).not.toContain(mac);
+  }, 60_000);
 });

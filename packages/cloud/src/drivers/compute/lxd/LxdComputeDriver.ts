@@ -30,6 +30,7 @@ import {
   formatFixedConfiguration,
   isFinished,
   isGpuKey,
+  isUp,
   parseInstance,
   parseSizeMiB,
   rootDiskReserveMiB,
@@ -183,7 +184,7 @@ export class LxdComputeDriver implements ComputeDriver {
 
   async startInstance(name: string): Promise<void> {
     const { instance } = await this.#get(name);
-    if (parseInstance(instance).status === 'running') return;
+    if (isUp(instance)) return;
     await this.#withRootDiskReserve(name, () => this.#changeState(name, { action: 'start', timeout: 30 }));
   }
 
@@ -353,12 +354,17 @@ export class LxdComputeDriver implements ComputeDriver {
 
   /** Asks for a state, and is content when the instance is in it already. */
   async #changeState(name: string, change: { action: 'start' | 'stop'; timeout: number; force?: boolean }) {
-    const wanted = change.action === 'start' ? 'running' : 'stopped';
     try {
       await this.#change('PUT', `${this.#path(name)}/state`, { body: change });
     } catch (error) {
       if (!(error instanceof ComputeError) || error.reason === 'unavailable') throw error;
-      if ((await this.findInstance(name))?.status !== wanted) throw error;
+      const found = await this.#find(name);
+      const isDone =
+        found !== undefined &&
+        (change.action === 'start'
+          ? isUp(found.instance)
+          : parseInstance(found.instance).status === 'stopped');
+      if (!isDone) throw error;
     }
   }
 

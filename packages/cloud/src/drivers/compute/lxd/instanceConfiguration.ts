@@ -168,6 +168,11 @@ export function parseInstance(instance: EngineInstance): ObservedInstance {
   };
 }
 
+/** Whether it runs, and is not just on the way there: a start may still fail. */
+export function isUp(instance: EngineInstance): boolean {
+  return ['running', 'ready'].includes(instance.status.toLowerCase());
+}
+
 function parseStatus(status: string): ObservedStatus {
   switch (status.toLowerCase()) {
     case 'running':
