@@ -26,7 +26,7 @@ const config = {
     {
       id: 'fake',
       count: 100,
-      engine: { driver: 'fake', vcpus: 256, memoryGiB: 1024, diskGiB: 20_000 },
+      engine: { driver: 'fake', vcpus: 1024, memoryGiB: 4096, diskGiB: 50_000 },
       overcommit: { cpu: 16, memory: 4, disk: 10 },
     },
   ],

@@ -16,7 +16,9 @@ export async function startServer(file: string, args: readonly string[]): Promis
   const startedAt = performance.now();
   const child = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   // A bench that fails leaves no server behind.
-  process.once('exit', () => child.kill());
+  const killOnExit = (): void => void child.kill();
+  process.once('exit', killOnExit);
+  child.once('exit', () => process.off('exit', killOnExit));
   for await (const line of createInterface({ input: child.stdout })) {
     if (!line.includes('"ready"')) continue;
     const { endpoint }: { endpoint: string } = JSON.parse(line);
