@@ -144,7 +144,6 @@ describe('the metadata service', () => {
       ['network-type', 'vpc'],
       ['owner-account-id', '1234567890123450'],
       ['serial-number', '8f1b7e9c-0000-4000-8000-000000000001'],
-      ['source-address', 'http://deb.debian.org'],
       ['dns-conf/nameservers', '100.100.2.136\n100.100.2.138'],
       ['ntp-conf/ntp-servers', '0.pool.ntp.org\n1.pool.ntp.org\n2.pool.ntp.org'],
       ['hibernation/configured', 'false'],

@@ -8,7 +8,6 @@ import type { InstanceMetadata, InterfaceMetadata } from './source.js';
 const nameServers = ['100.100.2.136', '100.100.2.138'];
 /** Reachable for instances that have a way out; the clock of containers is the host's in any case. */
 const ntpServers = ['0.pool.ntp.org', '1.pool.ntp.org', '2.pool.ntp.org'];
-const packageSource = 'http://deb.debian.org';
 
 /**
  * Everything that an instance is told, by path: the names and forms of the ECS guide "Instance metadata".
@@ -83,7 +82,6 @@ function renderMetaData(instance: InstanceMetadata): Directory {
     'public-keys': keyPairName === undefined ? undefined : renderPublicKeys(instance, keyPairName),
     'region-id': leaf(instance.regionId),
     'serial-number': leaf(instance.serialNumber),
-    'source-address': leaf(packageSource),
     'sub-private-ipv4-list': ofPrimary(({ addresses }) => addresses.slice(1).join('\n')),
     tags: directory({
       instance: {

@@ -25,7 +25,7 @@ describe('sources of packages', () => {
     ]);
   });
 
-  it('fall back to Debian’s own servers', async () => {
+  it('are none on a machine that gets no Debian, so that mmdebstrap takes its own', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'egs-apt-'));
     onTestFinished(() => rm(directory, { recursive: true }));
     await mkdir(join(directory, 'sources.list.d'));
@@ -33,8 +33,6 @@ describe('sources of packages', () => {
       join(directory, 'sources.list.d/other.list'),
       'deb http://example.org/apt bookworm main\n',
     );
-    const sources = await listAptSources('bookworm', directory);
-    expect(sources).toHaveLength(3);
-    expect(sources[0]).toMatch(/ http:\/\/deb\.debian\.org\/debian bookworm main$/);
+    expect(await listAptSources('bookworm', directory)).toEqual([]);
   });
 });

@@ -13,7 +13,7 @@ const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
 /**
  * Lines for sources.list from which a Debian release can be installed: where this machine gets Debian
- * from, that is its mirror, else Debian's own servers.
+ * from. None when it is no Debian: mmdebstrap then takes what it knows as Debian's own servers.
  */
 export async function listAptSources(release: string, directory = '/etc/apt'): Promise<string[]> {
   const own = await readHostSources(directory);
@@ -27,11 +27,7 @@ export async function listAptSources(release: string, directory = '/etc/apt'): P
       const path = signedBy?.startsWith('/') === true ? signedBy : keyring;
       return `deb [signed-by=${path}] ${uri} ${suite.replace(hostRelease, release)} main`;
     });
-  if (lines.some((line) => line.endsWith(` ${release} main`))) return [...new Set(lines)];
-  const servers = { '': 'debian', '-updates': 'debian', '-security': 'debian-security' };
-  return Object.entries(servers).map(
-    ([pocket, path]) => `deb [signed-by=${keyring}] http://deb.debian.org/${path} ${release}${pocket} main`,
-  );
+  return lines.some((line) => line.endsWith(` ${release} main`)) ? [...new Set(lines)] : [];
 }
 
 /** How this machine's apt reaches its sources: proxies and certificates, as options for another apt. */
