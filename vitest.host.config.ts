@@ -8,6 +8,7 @@ export default mergeConfig(
     test: {
       include: ['packages/*/src/**/*.host.test.ts', 'test/**/*.host.test.ts'],
       exclude: ['**/node_modules/**', '**/dist/**'],
+      isolate: true,
       fileParallelism: false,
     },
   }),

@@ -8,6 +8,7 @@ export default mergeConfig(
     test: {
       include: ['packages/*/src/**/*.process.test.ts', 'test/**/*.process.test.ts'],
       exclude: ['**/node_modules/**', '**/dist/**'],
+      isolate: true,
       testTimeout: 60_000,
       hookTimeout: 60_000,
     },
