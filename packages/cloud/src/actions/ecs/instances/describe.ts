@@ -8,9 +8,9 @@ import { getInstance } from '../../../store/instances.js';
 import type { Reader } from '../../../store/store.js';
 import type { Eip, Instance } from '../../../store/tables.js';
 import { readTags } from '../../../store/tags.js';
-import { pageAnswer, readPage } from '../../../wire/paging.js';
+import { onPage, pageAnswer, readNumberedPage, readPage } from '../../../wire/paging.js';
 import { defineAction } from '../../action.js';
-import { findInstances, instanceFilterErrors } from './filters.js';
+import { expiredTime, findInstances, instanceFilterErrors } from './filters.js';
 
 export const describeInstances = defineAction(ecs.DescribeInstances, {
   errors: instanceFilterErrors,
@@ -30,7 +30,7 @@ export const describeInstances = defineAction(ecs.DescribeInstances, {
 export const describeInstanceStatus = defineAction(ecs.DescribeInstanceStatus, {
   errors: ['InvalidZoneId.NotFound', 'InvalidParameter.TooManyInstanceIds'],
   async read(input, { db, caller, regionId, cloud, fail }) {
-    const page = readPage(input, { maxPageSize: 50 });
+    const page = readNumberedPage(input, { maxPageSize: 50 });
     if (input.zoneId !== undefined && !cloud.catalog.hasZone(regionId, input.zoneId)) {
       fail('InvalidZoneId.NotFound', { id: input.zoneId });
     }
@@ -50,9 +50,7 @@ export const describeInstanceStatus = defineAction(ecs.DescribeInstanceStatus, {
       .executeTakeFirstOrThrow();
     const rows = await matching
       .select(['sequence', 'id', 'status'])
-      .orderBy('sequence', 'desc')
-      .limit(page.limit)
-      .offset(page.style === 'number' ? page.offset : 0)
+      .$call(onPage(page, 'newest first'))
       .execute();
     return {
       ...pageAnswer(page, rows, total),
@@ -215,8 +213,7 @@ function describe(
     OSType: image?.osType ?? 'linux',
     creationTime: instance.creationTime,
     startTime: instance.startTime ?? '',
-    // Pay-as-you-go instances expire with the century, as on the original.
-    expiredTime: '2099-12-31T15:59Z',
+    expiredTime,
     autoReleaseTime: instance.autoReleaseTime ?? '',
     stoppedMode: instance.status === 'Stopped' ? (instance.stoppedMode ?? 'KeepCharging') : 'Not-applicable',
     deletionProtection: instance.deletionProtection === 1,

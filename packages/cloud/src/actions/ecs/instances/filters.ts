@@ -8,7 +8,7 @@ import { matchesPattern } from '../../../store/patterns.js';
 import type { Eip, Instance, Tables } from '../../../store/tables.js';
 import { queryTagged } from '../../../store/tags.js';
 import { toMinuteTime } from '../../../store/times.js';
-import type { Page } from '../../../wire/paging.js';
+import { onPage, type Page } from '../../../wire/paging.js';
 import type { ReadContext } from '../../action.js';
 
 export const instanceFilterErrors = [
@@ -31,8 +31,8 @@ const timeFilters: Readonly<Record<string, readonly ['creationTime' | 'expiredTi
   ExpiredEndTime: ['expiredTime', '<='],
 };
 
-/** When pay-as-you-go instances are said to expire. */
-const expiredTime = '2099-12-31T15:59Z';
+/** When pay-as-you-go instances are said to expire: with the century, as on the original. */
+export const expiredTime = '2099-12-31T15:59Z';
 
 /** The page of the account's instances that match all filters of DescribeInstances, newest first. */
 export async function findInstances(
@@ -48,15 +48,7 @@ export async function findInstances(
     .where('regionId', '=', regionId)
     .where('status', '<>', 'Deleted');
   const matching = applyFilters(own, input, context);
-  const instances = await matching
-    .$if(page.style === 'token' && page.after !== undefined, (query) =>
-      query.where('sequence', '<', page.style === 'token' ? (page.after ?? 0) : 0),
-    )
-    .selectAll()
-    .orderBy('sequence', 'desc')
-    .limit(page.limit)
-    .$if(page.style === 'number', (query) => query.offset(page.style === 'number' ? page.offset : 0))
-    .execute();
+  const instances = await matching.selectAll().$call(onPage(page, 'newest first')).execute();
   // The common case, all instances or those of a list, needs no counting scan.
   const totalCount =
     matching === own
