@@ -3,6 +3,7 @@ import type { ErrorCode, Fail } from '../../domain/errors.js';
 import { createId, type KeyPairId } from '../../domain/ids.js';
 import { createRsaKey, parsePublicKey, type SshPublicKey } from '../../domain/sshKeys.js';
 import { checkTags, readTagFilters, type TagInput } from '../../domain/tags.js';
+import { countRows } from '../../store/countRows.js';
 import { matchesPattern } from '../../store/patterns.js';
 import { deleteTags, putTags, queryTagged, readTags } from '../../store/tags.js';
 import { toSecondsTime } from '../../store/times.js';
@@ -115,9 +116,7 @@ export const describeKeyPairs = defineAction(ecs.DescribeKeyPairs, {
     const filters = readTagFilters(input.tag, fail);
     if (filters.length > 0) query = query.where('id', 'in', queryTagged<KeyPairId>(db, scope, filters));
 
-    const { total } = await query
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+    const total = await countRows(query);
     const rows = await query.selectAll().$call(onPage(page)).execute();
     const tags = await readTags(
       db,

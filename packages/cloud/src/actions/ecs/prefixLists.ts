@@ -5,6 +5,7 @@ import { createId, type PrefixListId } from '../../domain/ids.js';
 import { isWellFormedName } from '../../domain/instance.js';
 import { isIpv4Cidr, normalizeCidr } from '../../domain/network/cidr.js';
 import { checkTags, readTagFilters } from '../../domain/tags.js';
+import { countRows } from '../../store/countRows.js';
 import { matchesPattern } from '../../store/patterns.js';
 import type { Reader, Transaction } from '../../store/store.js';
 import type { PrefixList } from '../../store/tables.js';
@@ -111,12 +112,12 @@ export const createPrefixList = defineAction(ecs.CreatePrefixList, {
     if (entries.length > input.maxEntries) fail('LimitExceed.MaxEntries', { limit: input.maxEntries });
     const tags = checkTags(input.tag, fail);
     const scope = { accountId: caller.accountId, regionId };
-    const { total } = await tx.db
-      .selectFrom('prefixLists')
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where('accountId', '=', caller.accountId)
-      .where('regionId', '=', regionId)
-      .executeTakeFirstOrThrow();
+    const total = await countRows(
+      tx.db
+        .selectFrom('prefixLists')
+        .where('accountId', '=', caller.accountId)
+        .where('regionId', '=', regionId),
+    );
     const quota = cloud.config.quotas.prefixLists;
     if (total >= quota) fail('LimitExceed.PrefixListPerRegion', { quota });
     const id = createId('prefixList', cloud.catalog.getRegion(regionId).code);
@@ -193,11 +194,7 @@ export const modifyPrefixList = defineAction(ecs.ModifyPrefixList, {
       .where('cidr', 'in', removed)
       .execute();
     for (const entry of added) await putEntry(tx, list.id, entry);
-    const { total } = await tx.db
-      .selectFrom('prefixListEntries')
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where('prefixListId', '=', list.id)
-      .executeTakeFirstOrThrow();
+    const total = await countRows(tx.db.selectFrom('prefixListEntries').where('prefixListId', '=', list.id));
     if (total > list.maxEntries) fail('LimitExceed.MaxEntries', { limit: list.maxEntries });
     await tx.record({
       resourceType: 'prefixList',

@@ -1,6 +1,7 @@
 import { vpc } from '@openegs/schema';
 import type { EipId } from '../../domain/ids.js';
 import { readTagFilters } from '../../domain/tags.js';
+import { countRows } from '../../store/countRows.js';
 import type { Eip } from '../../store/tables.js';
 import { queryTagged, readTags } from '../../store/tags.js';
 import { onPage, pageAnswer, readNumberedPage } from '../../wire/paging.js';
@@ -84,9 +85,7 @@ export const describeEipAddresses = defineAction(vpc.DescribeEipAddresses, {
       query = query.where('id', 'in', []);
     }
 
-    const { total } = await query
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+    const total = await countRows(query);
     const rows = await query.selectAll().$call(onPage(page, 'newest first')).execute();
     const tags = await readTags(
       db,

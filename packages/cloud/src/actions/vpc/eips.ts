@@ -3,6 +3,7 @@ import type { ErrorCode, Fail } from '../../domain/errors.js';
 import { createId, type EipId, type VpcId } from '../../domain/ids.js';
 import { isIpv4Cidr } from '../../domain/network/cidr.js';
 import type { TagInput } from '../../domain/tags.js';
+import { countRows } from '../../store/countRows.js';
 import { findEip, findPublicAddress, isPoolAddress } from '../../store/eips.js';
 import type { Eip } from '../../store/tables.js';
 import { deleteTags } from '../../store/tags.js';
@@ -139,13 +140,13 @@ async function checkQuota({
   cloud,
   fail,
 }: ChangeContext<'QuotaExceeded.Eip'>): Promise<void> {
-  const { total } = await tx.db
-    .selectFrom('eips')
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .where('accountId', '=', caller.accountId)
-    .where('regionId', '=', regionId)
-    .where('owner', '=', 'account')
-    .executeTakeFirstOrThrow();
+  const total = await countRows(
+    tx.db
+      .selectFrom('eips')
+      .where('accountId', '=', caller.accountId)
+      .where('regionId', '=', regionId)
+      .where('owner', '=', 'account'),
+  );
   const quota = cloud.config.quotas.eips;
   if (total >= quota) fail('QuotaExceeded.Eip', { quota });
 }

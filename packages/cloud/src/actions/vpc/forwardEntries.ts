@@ -2,6 +2,7 @@ import { vpc } from '@openegs/schema';
 import type { ErrorCode } from '../../domain/errors.js';
 import { createId, type ForwardEntryId } from '../../domain/ids.js';
 import { isIpv4Cidr, parseIpv4, parseIpv4Cidr, rangeContains } from '../../domain/network/cidr.js';
+import { countRows } from '../../store/countRows.js';
 import { findEipUse, findNatGateway } from '../../store/natGateways.js';
 import type { ForwardEntry, NatGateway } from '../../store/tables.js';
 import { vpcCidrs } from '../../store/vpcs.js';
@@ -168,11 +169,7 @@ export const createForwardEntry = defineAction(vpc.CreateForwardEntry, {
     const gateway = await getGateway(input.forwardTableId, context);
     if (!isEntryName(input.forwardEntryName)) fail('InvalidParameter.Name.Malformed');
     const rule = await readRule(gateway, input, undefined, context);
-    const { total } = await tx.db
-      .selectFrom('forwardEntries')
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where('natGatewayId', '=', gateway.id)
-      .executeTakeFirstOrThrow();
+    const total = await countRows(tx.db.selectFrom('forwardEntries').where('natGatewayId', '=', gateway.id));
     const quota = cloud.config.quotas.forwardEntriesPerNatGateway;
     if (total >= quota) fail('QuotaExceeded.ForwardEntry', { quota });
     const id = createId('forwardEntry', cloud.catalog.getRegion(regionId).code);
@@ -268,9 +265,7 @@ export const describeForwardTableEntries = defineAction(vpc.DescribeForwardTable
     equal('internalIp', input.internalIp);
     equal('internalPort', input.internalPort?.toLowerCase());
     equal('protocol', input.ipProtocol?.toLowerCase());
-    const { total } = await query
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+    const total = await countRows(query);
     const rows = await query.selectAll().$call(onPage(page)).execute();
     return {
       ...pageAnswer(page, rows, total),

@@ -3,6 +3,7 @@ import { groupBy } from '../../domain/collections.js';
 import type { Fail } from '../../domain/errors.js';
 import { createId, type NatGatewayId, type VpcId, type ZoneId } from '../../domain/ids.js';
 import { readTagFilters } from '../../domain/tags.js';
+import { countRows } from '../../store/countRows.js';
 import { unassociateEips } from '../../store/eips.js';
 import { findNatGateway } from '../../store/natGateways.js';
 import type { Reader, Transaction } from '../../store/store.js';
@@ -70,11 +71,7 @@ export const createNatGateway = defineAction(vpc.CreateNatGateway, {
       (await findVSwitch(tx.db, scope, vSwitchId)) ?? fail('InvalidVSWITCHID.NotFound', { id: vSwitchId });
     if (vSwitch.vpcId !== parent.id) fail('OperationFailed.VswNotBelongToVpc', { id: vSwitchId });
     const tags = checkVpcTags(input.tag, fail);
-    const { total } = await tx.db
-      .selectFrom('natGateways')
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where('vpcId', '=', parent.id)
-      .executeTakeFirstOrThrow();
+    const total = await countRows(tx.db.selectFrom('natGateways').where('vpcId', '=', parent.id));
     const quota = cloud.config.quotas.natGatewaysPerVpc;
     if (total >= quota) fail('OperationUnsupported.MultiNatGateway', { quota });
 
@@ -285,9 +282,7 @@ export const describeNatGateways = defineAction(vpc.DescribeNatGateways, {
     ) {
       query = query.where('id', 'in', []);
     }
-    const { total } = await query
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+    const total = await countRows(query);
     const rows = await query.selectAll().$call(onPage(page, 'newest first')).execute();
     return { ...pageAnswer(page, rows, total), natGateways: { natGateway: await describe(db, rows) } };
   },

@@ -1,6 +1,7 @@
 import { vpc } from '@openegs/schema';
 import type { RouteTableId, VRouterId } from '../../domain/ids.js';
 import { serviceCidr } from '../../domain/network/vpcCidr.js';
+import { countRows } from '../../store/countRows.js';
 import { findRouteTable } from '../../store/routes.js';
 import type { Reader } from '../../store/store.js';
 import type { RouteTable } from '../../store/tables.js';
@@ -126,9 +127,7 @@ export const describeRouteTables = defineAction(vpc.DescribeRouteTables, {
     }
     const isOther = input.routerType !== undefined && input.routerType !== 'VRouter';
     if (isOther || input.resourceGroupId) query = query.where('id', 'in', []);
-    const { total } = await query
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+    const total = await countRows(query);
     const rows = await query.selectAll().$call(onPage(page)).execute();
     const routeTable = [];
     for (const row of rows) routeTable.push(await describeTable(db, row));

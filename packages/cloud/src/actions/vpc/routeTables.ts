@@ -3,6 +3,7 @@ import { groupBy } from '../../domain/collections.js';
 import type { ErrorCode } from '../../domain/errors.js';
 import { createId, type RouteTableId, type VpcId, type VRouterId } from '../../domain/ids.js';
 import { readTagFilters } from '../../domain/tags.js';
+import { countRows } from '../../store/countRows.js';
 import { findRouteTable } from '../../store/routes.js';
 import type { Reader } from '../../store/store.js';
 import type { RouteTable } from '../../store/tables.js';
@@ -44,9 +45,7 @@ export const describeRouteTableList = defineAction(vpc.DescribeRouteTableList, {
     const isOther = input.routerType !== undefined && input.routerType !== 'VRouter';
     if (isOther || input.resourceGroupId) query = query.where('id', 'in', []);
 
-    const { total } = await query
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+    const total = await countRows(query);
     const rows = await query.selectAll().$call(onPage(page)).execute();
     return {
       ...pageAnswer(page, rows, total),
@@ -114,12 +113,9 @@ export const createRouteTable = defineAction(vpc.CreateRouteTable, {
       fail('OperationUnsupported.AdvancedFeature');
     }
     const tags = checkVpcTags(input.tag, fail);
-    const { total } = await tx.db
-      .selectFrom('routeTables')
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where('vpcId', '=', parent.id)
-      .where('type', '=', 'Custom')
-      .executeTakeFirstOrThrow();
+    const total = await countRows(
+      tx.db.selectFrom('routeTables').where('vpcId', '=', parent.id).where('type', '=', 'Custom'),
+    );
     const quota = cloud.config.quotas.routeTablesPerVpc;
     if (total >= quota) fail('QuotaExceeded.RouteTable', { quota });
     const id = createId('routeTable', cloud.catalog.getRegion(regionId).code);

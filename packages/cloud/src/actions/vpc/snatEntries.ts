@@ -2,6 +2,7 @@ import { vpc } from '@openegs/schema';
 import type { ErrorCode } from '../../domain/errors.js';
 import { createId, type SnatEntryId, type VSwitchId } from '../../domain/ids.js';
 import { findCidrMistake } from '../../domain/network/vpcCidr.js';
+import { countRows } from '../../store/countRows.js';
 import { findNatGateway } from '../../store/natGateways.js';
 import type { NatGateway, SnatEntry } from '../../store/tables.js';
 import { findVSwitch } from '../../store/vpcs.js';
@@ -200,9 +201,7 @@ export const describeSnatTableEntries = defineAction(vpc.DescribeSnatTableEntrie
       query = query.where('sourceVSwitchId', '=', input.sourceVSwitchId as VSwitchId);
     }
     if ((input.networkInterfaceIds ?? []).length > 0) query = query.where('id', 'in', []);
-    const { total } = await query
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+    const total = await countRows(query);
     const rows = await query.selectAll().$call(onPage(page)).execute();
     return {
       ...pageAnswer(page, rows, total),

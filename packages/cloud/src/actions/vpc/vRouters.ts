@@ -1,6 +1,7 @@
 import { vpc } from '@openegs/schema';
 import { groupBy } from '../../domain/collections.js';
 import type { VRouterId } from '../../domain/ids.js';
+import { countRows } from '../../store/countRows.js';
 import { onPage, pageAnswer, readNumberedPage } from '../../wire/paging.js';
 import { defineAction } from '../action.js';
 import { isVpcDescription, isVpcName } from './text.js';
@@ -16,9 +17,7 @@ export const describeVRouters = defineAction(vpc.DescribeVRouters, {
       .where('regionId', '=', regionId)
       .where('status', '<>', 'Deleted');
     if (input.VRouterId !== undefined) query = query.where('vRouterId', '=', input.VRouterId as VRouterId);
-    const { total } = await query
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+    const total = await countRows(query);
     const rows = await query.selectAll().$call(onPage(page)).execute();
     const tables = await db
       .selectFrom('routeTables')

@@ -1,6 +1,7 @@
 import { vpc } from '@openegs/schema';
 import type { RouteTableId, VpcId, VSwitchId, ZoneId } from '../../domain/ids.js';
 import { readTagFilters } from '../../domain/tags.js';
+import { countRows } from '../../store/countRows.js';
 import type { Reader } from '../../store/store.js';
 import type { VSwitch } from '../../store/tables.js';
 import { queryTagged, readTags } from '../../store/tags.js';
@@ -42,9 +43,7 @@ export const describeVSwitches = defineAction(vpc.DescribeVSwitches, {
       query = query.where('id', 'in', []);
     }
 
-    const { total } = await query
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+    const total = await countRows(query);
     const rows = await query.selectAll().$call(onPage(page)).execute();
     return { ...pageAnswer(page, rows, total), vSwitches: { vSwitch: await describe(db, rows) } };
   },

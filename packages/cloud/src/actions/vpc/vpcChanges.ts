@@ -4,6 +4,7 @@ import type { VpcId } from '../../domain/ids.js';
 import { cidrContains, cidrsOverlap } from '../../domain/network/cidr.js';
 import { findCidrMistake, findVpcCidrMistake } from '../../domain/network/vpcCidr.js';
 import { ensureDefaultNetwork } from '../../store/accounts.js';
+import { countRows } from '../../store/countRows.js';
 import type { Transaction } from '../../store/store.js';
 import type { Vpc } from '../../store/tables.js';
 import { deleteTags } from '../../store/tags.js';
@@ -48,13 +49,13 @@ async function checkQuota({
   cloud,
   fail,
 }: ChangeContext<'QuotaExceeded.Vpc'>): Promise<void> {
-  const { total } = await tx.db
-    .selectFrom('vpcs')
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .where('accountId', '=', caller.accountId)
-    .where('regionId', '=', regionId)
-    .where('status', '<>', 'Deleted')
-    .executeTakeFirstOrThrow();
+  const total = await countRows(
+    tx.db
+      .selectFrom('vpcs')
+      .where('accountId', '=', caller.accountId)
+      .where('regionId', '=', regionId)
+      .where('status', '<>', 'Deleted'),
+  );
   const quota = cloud.config.quotas.vpcs;
   if (total >= quota) fail('QuotaExceeded.Vpc', { quota });
 }

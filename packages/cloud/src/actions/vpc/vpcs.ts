@@ -2,6 +2,7 @@ import { vpc } from '@openegs/schema';
 import { groupBy } from '../../domain/collections.js';
 import type { VpcId } from '../../domain/ids.js';
 import { readTagFilters } from '../../domain/tags.js';
+import { countRows } from '../../store/countRows.js';
 import type { Reader } from '../../store/store.js';
 import type { Vpc } from '../../store/tables.js';
 import { queryTagged, readTags } from '../../store/tags.js';
@@ -41,9 +42,7 @@ export const describeVpcs = defineAction(vpc.DescribeVpcs, {
       query = query.where('id', 'in', []);
     }
 
-    const { total } = await query
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+    const total = await countRows(query);
     const rows = await query.selectAll().$call(onPage(page)).execute();
     return { ...pageAnswer(page, rows, total), vpcs: { vpc: await describe(db, rows) } };
   },

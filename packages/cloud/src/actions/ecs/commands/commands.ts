@@ -4,6 +4,7 @@ import type { Fail } from '../../../domain/errors.js';
 import { type AccountId, type CommandId, createId, type RegionId } from '../../../domain/ids.js';
 import { openRunStatuses } from '../../../domain/invocation.js';
 import { readTagFilters } from '../../../domain/tags.js';
+import { countRows } from '../../../store/countRows.js';
 import { matchesPattern } from '../../../store/patterns.js';
 import type { Reader } from '../../../store/store.js';
 import type { Command } from '../../../store/tables.js';
@@ -119,9 +120,7 @@ export const describeCommands = defineAction(ecs.DescribeCommands, {
       const tagged = queryTagged<CommandId>(db, { ...scope, resourceType: 'command' }, filters);
       query = query.where('id', 'in', tagged);
     }
-    const { total } = await query
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+    const total = await countRows(query);
     const rows = await query.selectAll().$call(onPage(page, 'newest first')).execute();
     const tags = await readTags(
       db,

@@ -3,6 +3,7 @@ import { groupBy } from '../../../domain/collections.js';
 import type { CommandId, InstanceId, InvocationId } from '../../../domain/ids.js';
 import { summarizeLegacyStatus, summarizeStatus, toLegacyStatus } from '../../../domain/invocation.js';
 import { readTagFilters } from '../../../domain/tags.js';
+import { countRows } from '../../../store/countRows.js';
 import type { Invocation, InvocationRun } from '../../../store/tables.js';
 import { queryTagged, readTags } from '../../../store/tags.js';
 import { onPage, pageAnswer, readPage } from '../../../wire/paging.js';
@@ -74,9 +75,7 @@ export const describeInvocations = defineAction(ecs.DescribeInvocations, {
     // All were run once, and at once.
     if (input.timed === true) query = query.where('id', 'in', []);
 
-    const { total } = await query
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+    const total = await countRows(query);
     const invocations = await query.selectAll().$call(onPage(page, 'newest first')).execute();
     const ids = invocations.map((invocation) => invocation.id);
     const runs = await readRuns(context, ids, input.includeOutput === true);
@@ -193,9 +192,7 @@ export const describeInvocationResults = defineAction(ecs.DescribeInvocationResu
       query = query.where('instanceId', '=', input.instanceId as InstanceId);
     }
     if (status !== undefined) query = query.where('status', 'in', selectRunStatuses(status));
-    const { total } = await query
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+    const total = await countRows(query);
     const runs = await query.selectAll().$call(onPage(page, 'newest first')).execute();
     const ids = [...new Set(runs.map((run) => run.invocationId))];
     const invocations = await db

@@ -9,6 +9,7 @@ import {
   summarizeStatus,
 } from '../../../domain/invocation.js';
 import { readTagFilters } from '../../../domain/tags.js';
+import { countRows } from '../../../store/countRows.js';
 import type { Invocation, InvocationRun } from '../../../store/tables.js';
 import { queryTagged, readTags } from '../../../store/tags.js';
 import { onPage, pageAnswer, readPage } from '../../../wire/paging.js';
@@ -163,9 +164,7 @@ export const describeSendFileResults = defineAction(ecs.DescribeSendFileResults,
       const tagged = queryTagged<InvocationId>(db, { ...scope, resourceType: 'invocation' }, filters);
       query = query.where('id', 'in', tagged);
     }
-    const { total } = await query
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+    const total = await countRows(query);
     const files = await query.selectAll().$call(onPage(page, 'newest first')).execute();
     const ids = files.map((file) => file.id);
     const runs = groupBy(

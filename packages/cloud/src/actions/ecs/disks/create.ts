@@ -2,6 +2,7 @@ import { ecs } from '@openegs/schema';
 import type { Fail } from '../../../domain/errors.js';
 import { createId, type HostId, type ZoneId } from '../../../domain/ids.js';
 import { checkTags } from '../../../domain/tags.js';
+import { countRows } from '../../../store/countRows.js';
 import { getDisk, getSnapshot, deleteDisk as removeDisk } from '../../../store/disks.js';
 import { placeDisk, putDiskOnHost } from '../../../store/ledger.js';
 import type { Snapshot } from '../../../store/tables.js';
@@ -149,14 +150,14 @@ async function checkQuota({
   cloud,
   fail,
 }: ChangeContext<'QuotaExceed.PostPaidDisk'>): Promise<void> {
-  const { total } = await tx.db
-    .selectFrom('disks')
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .where('accountId', '=', caller.accountId)
-    .where('regionId', '=', regionId)
-    .where('type', '=', 'data')
-    .where('status', '<>', 'Deleted')
-    .executeTakeFirstOrThrow();
+  const total = await countRows(
+    tx.db
+      .selectFrom('disks')
+      .where('accountId', '=', caller.accountId)
+      .where('regionId', '=', regionId)
+      .where('type', '=', 'data')
+      .where('status', '<>', 'Deleted'),
+  );
   const quota = cloud.config.quotas.dataDisks;
   if (total >= quota) fail('QuotaExceed.PostPaidDisk', { quota });
 }

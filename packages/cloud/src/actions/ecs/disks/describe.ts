@@ -2,6 +2,7 @@ import { ecs } from '@openegs/schema';
 import { visibleDiskStatuses } from '../../../domain/disk.js';
 import type { DiskId, InstanceId, SnapshotId, ZoneId } from '../../../domain/ids.js';
 import { readTagFilters } from '../../../domain/tags.js';
+import { countRows } from '../../../store/countRows.js';
 import { matchesPattern } from '../../../store/patterns.js';
 import type { Disk } from '../../../store/tables.js';
 import { queryTagged, readTags } from '../../../store/tags.js';
@@ -77,9 +78,7 @@ export const describeDisks = defineAction(ecs.DescribeDisks, {
     if (tags.length > 0) query = query.where('id', 'in', queryTagged<DiskId>(db, scope, tags));
     if (hasNone()) query = query.where('id', 'in', []);
 
-    const { total } = await query
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+    const total = await countRows(query);
     const rows = await query.selectAll().$call(onPage(page, 'newest first')).execute();
     const tagsOf = await readTags(
       db,

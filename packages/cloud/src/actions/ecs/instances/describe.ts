@@ -3,6 +3,7 @@ import type { Catalog } from '../../../catalog/catalog.js';
 import { groupBy } from '../../../domain/collections.js';
 import type { InstanceId } from '../../../domain/ids.js';
 import type { Tag } from '../../../domain/tags.js';
+import { countRows } from '../../../store/countRows.js';
 import { readBaseImages } from '../../../store/images.js';
 import { getInstance } from '../../../store/instances.js';
 import type { Reader } from '../../../store/store.js';
@@ -45,9 +46,7 @@ export const describeInstanceStatus = defineAction(ecs.DescribeInstanceStatus, {
         query.where('zoneId', '=', input.zoneId as Instance['zoneId']),
       )
       .$if(ids !== undefined, (query) => query.where('id', 'in', (ids ?? []) as InstanceId[]));
-    const { total } = await matching
-      .select(({ fn }) => fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+    const total = await countRows(matching);
     const rows = await matching
       .select(['sequence', 'id', 'status'])
       .$call(onPage(page, 'newest first'))

@@ -3,6 +3,7 @@ import type { ErrorCode } from '../../../domain/errors.js';
 import type { InstanceId } from '../../../domain/ids.js';
 import { isWellFormedName } from '../../../domain/instance.js';
 import { takePrivateAddress } from '../../../store/addresses.js';
+import { countRows } from '../../../store/countRows.js';
 import { createNetworkInterface, findNetworkInterface } from '../../../store/networkInterfaces.js';
 import type { NetworkInterface, VSwitch } from '../../../store/tables.js';
 import { findVSwitch } from '../../../store/vpcs.js';
@@ -200,11 +201,9 @@ async function checkAddressCount(
   type: InstanceType,
   { tx, fail }: LaunchContext,
 ): Promise<void> {
-  const { total } = await tx.db
-    .selectFrom('privateAddresses')
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .where('networkInterfaceId', '=', nic.id)
-    .executeTakeFirstOrThrow();
+  const total = await countRows(
+    tx.db.selectFrom('privateAddresses').where('networkInterfaceId', '=', nic.id),
+  );
   const limit = type.privateAddressesPerInterface;
   if (total > limit) fail('InvalidOperation.Ipv4CountExceeded', { type: type.id, limit });
 }

@@ -1,5 +1,6 @@
 import { ecs } from '@openegs/schema';
 import type { ErrorCode } from '../../../domain/errors.js';
+import { countRows } from '../../../store/countRows.js';
 import { unassociateEips } from '../../../store/eips.js';
 import { getNetworkInterface, wakeNetworkInterface } from '../../../store/networkInterfaces.js';
 import type { NetworkInterface } from '../../../store/tables.js';
@@ -76,11 +77,9 @@ async function checkRoom(
   >,
 ): Promise<void> {
   const { tx, fail } = context;
-  const { total } = await tx.db
-    .selectFrom('privateAddresses')
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .where('networkInterfaceId', '=', nic.id)
-    .executeTakeFirstOrThrow();
+  const total = await countRows(
+    tx.db.selectFrom('privateAddresses').where('networkInterfaceId', '=', nic.id),
+  );
   if (nic.instanceId === null) {
     if (total + wished > 1 + maxFreeSecondaryAddresses) {
       fail('MaxEniPrivateIpsCountExceeded', { limit: maxFreeSecondaryAddresses });

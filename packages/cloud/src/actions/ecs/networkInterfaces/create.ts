@@ -1,6 +1,7 @@
 import { ecs } from '@openegs/schema';
 import type { Fail } from '../../../domain/errors.js';
 import { checkTags } from '../../../domain/tags.js';
+import { countRows } from '../../../store/countRows.js';
 import { createNetworkInterface as createInterface } from '../../../store/networkInterfaces.js';
 import { putTags } from '../../../store/tags.js';
 import { findVSwitch } from '../../../store/vpcs.js';
@@ -170,13 +171,13 @@ async function checkQuota({
   cloud,
   fail,
 }: ChangeContext<'MaxEniCountExceeded'>): Promise<void> {
-  const { total } = await tx.db
-    .selectFrom('networkInterfaces')
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .where('accountId', '=', caller.accountId)
-    .where('regionId', '=', regionId)
-    .where('type', '=', 'Secondary')
-    .executeTakeFirstOrThrow();
+  const total = await countRows(
+    tx.db
+      .selectFrom('networkInterfaces')
+      .where('accountId', '=', caller.accountId)
+      .where('regionId', '=', regionId)
+      .where('type', '=', 'Secondary'),
+  );
   const quota = cloud.config.quotas.networkInterfaces;
   if (total >= quota) fail('MaxEniCountExceeded', { quota });
 }

@@ -8,6 +8,7 @@ import type {
   VSwitchId,
 } from '../../../domain/ids.js';
 import { readTagFilters } from '../../../domain/tags.js';
+import { countRows } from '../../../store/countRows.js';
 import { getNetworkInterface } from '../../../store/networkInterfaces.js';
 import type { Reader } from '../../../store/store.js';
 import type { Eip, NetworkInterface } from '../../../store/tables.js';
@@ -81,9 +82,7 @@ export const describeNetworkInterfaces = defineAction(ecs.DescribeNetworkInterfa
       query = query.where('id', 'in', []);
     }
 
-    const { total } = await query
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+    const total = await countRows(query);
     const rows = await query.selectAll().$call(onPage(page)).execute();
     return {
       ...pageAnswer(page, rows, total),

@@ -1,6 +1,7 @@
 import { ecs } from '@openegs/schema';
 import type { SecurityGroupId, VpcId } from '../../../domain/ids.js';
 import { readTagFilters } from '../../../domain/tags.js';
+import { countRows } from '../../../store/countRows.js';
 import { matchesPattern } from '../../../store/patterns.js';
 import type { Reader } from '../../../store/store.js';
 import type { SecurityGroupRule } from '../../../store/tables.js';
@@ -51,9 +52,7 @@ export const describeSecurityGroups = defineAction(ecs.DescribeSecurityGroups, {
     }
     if (input.networkType === 'classic' || input.serviceManaged === true) query = query.where('id', 'in', []);
 
-    const { total } = await query
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+    const total = await countRows(query);
     const rows = await query.selectAll().$call(onPage(page, 'newest first')).execute();
     const counts = await countUse(
       db,

@@ -4,6 +4,7 @@ import { createId, type VpcId } from '../../../domain/ids.js';
 import { isWellFormedName } from '../../../domain/instance.js';
 import { checkTags } from '../../../domain/tags.js';
 import { ensureDefaultNetwork } from '../../../store/accounts.js';
+import { countRows } from '../../../store/countRows.js';
 import { getSecurityGroup } from '../../../store/securityGroups.js';
 import { deleteTags, putTags } from '../../../store/tags.js';
 import { toSecondsTime } from '../../../store/times.js';
@@ -84,12 +85,12 @@ async function checkQuota({
   cloud,
   fail,
 }: ChangeContext<'QuotaExceed.SecurityGroup'>): Promise<void> {
-  const { total } = await tx.db
-    .selectFrom('securityGroups')
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .where('accountId', '=', caller.accountId)
-    .where('regionId', '=', regionId)
-    .executeTakeFirstOrThrow();
+  const total = await countRows(
+    tx.db
+      .selectFrom('securityGroups')
+      .where('accountId', '=', caller.accountId)
+      .where('regionId', '=', regionId),
+  );
   const quota = cloud.config.quotas.securityGroups;
   if (total >= quota) fail('QuotaExceed.SecurityGroup', { quota });
 }

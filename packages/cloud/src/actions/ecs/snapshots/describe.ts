@@ -1,6 +1,7 @@
 import { ecs } from '@openegs/schema';
 import type { DiskId, InstanceId, SnapshotId } from '../../../domain/ids.js';
 import { readTagFilters } from '../../../domain/tags.js';
+import { countRows } from '../../../store/countRows.js';
 import { matchesPattern } from '../../../store/patterns.js';
 import type { Snapshot } from '../../../store/tables.js';
 import { queryTagged, readTags } from '../../../store/tags.js';
@@ -69,9 +70,7 @@ export const describeSnapshots = defineAction(ecs.DescribeSnapshots, {
     if (tags.length > 0) query = query.where('id', 'in', queryTagged<SnapshotId>(db, scope, tags));
     if (hasNone()) query = query.where('id', 'in', []);
 
-    const { total } = await query
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .executeTakeFirstOrThrow();
+    const total = await countRows(query);
     const rows = await query.selectAll().$call(onPage(page, 'newest first')).execute();
     const ids = rows.map((row) => row.id);
     const tagsOf = await readTags(db, 'snapshot', ids);

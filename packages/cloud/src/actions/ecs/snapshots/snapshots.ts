@@ -2,6 +2,7 @@ import { ecs } from '@openegs/schema';
 import type { Fail } from '../../../domain/errors.js';
 import { createId } from '../../../domain/ids.js';
 import { checkTags } from '../../../domain/tags.js';
+import { countRows } from '../../../store/countRows.js';
 import {
   getDisk,
   getSnapshot,
@@ -50,12 +51,9 @@ export const createSnapshot = defineAction(ecs.CreateSnapshot, {
     if (await isBeingSnapshotted(tx.db, disk.id)) {
       fail('IncorrectDiskStatus.CreatingSnapshot', { id: disk.id });
     }
-    const { total } = await tx.db
-      .selectFrom('snapshots')
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where('diskId', '=', disk.id)
-      .where('status', '<>', 'Deleted')
-      .executeTakeFirstOrThrow();
+    const total = await countRows(
+      tx.db.selectFrom('snapshots').where('diskId', '=', disk.id).where('status', '<>', 'Deleted'),
+    );
     const quota = cloud.config.quotas.snapshotsPerDisk;
     if (total >= quota) fail('QuotaExceed.Snapshot', { quota });
 
