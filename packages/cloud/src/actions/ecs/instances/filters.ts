@@ -3,6 +3,7 @@ import { type SelectQueryBuilder, sql } from 'kysely';
 import type { ErrorCode } from '../../../domain/errors.js';
 import { type InstanceStatus, visibleInstanceStatuses } from '../../../domain/instance.js';
 import { readTagFilters } from '../../../domain/tags.js';
+import { countRows } from '../../../store/countRows.js';
 import { totalInstances } from '../../../store/instances.js';
 import { matchesPattern } from '../../../store/patterns.js';
 import type { Eip, Instance, Tables } from '../../../store/tables.js';
@@ -53,8 +54,7 @@ export async function findInstances(
   const totalCount =
     matching === own
       ? (await totalInstances(db, caller.accountId, regionId)).instances
-      : (await matching.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow())
-          .total;
+      : await countRows(matching);
   return { instances, totalCount };
 }
 
